@@ -1,0 +1,1 @@
+"""The contestants. Knows no Django model: plain dataclasses in, a trajectory out."""

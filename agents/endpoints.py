@@ -1,0 +1,101 @@
+"""A registered model endpoint, what one call to it cost, and where bought calls are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+from agents.contract import JSON, Usage
+
+SchemaMode = Literal["auto", "json_schema", "tool", "prompt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One model behind an OpenAI-compatible ``base_url`` (which ends in ``/v1`` for most servers).
+
+    A rate of 0 means no limit. Prices are USD per million tokens. ``reasoning``
+    models get ``max_completion_tokens`` and no temperature. The key is left out
+    of ``repr`` and must not be put into messages.
+    """
+
+    slug: str
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    family: str = ""  # judges must come from another family than the agent
+    context_tokens: int = 32_768
+    price_in_per_mtok_usd: float = 0.0
+    price_out_per_mtok_usd: float = 0.0
+    max_in_flight: int = 8
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    timeout_s: float = 120.0
+    simulated: bool = False  # True for the offline stand-in
+    reasoning: bool = False
+    schema_mode: SchemaMode = "auto"
+
+    @property
+    def public_url(self) -> str:
+        """The base URL without user, password and query: fit for messages."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def redact(self, text: str) -> str:
+        """``text`` with the key blotted out, for servers that echo it."""
+        return text.replace(self.api_key, "[key]") if self.api_key else text
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """One bought call, as it is kept. ``request`` holds no key."""
+
+    request: JSON
+    response: JSON
+    usage: Usage
+    latency_s: float
+    stage: str
+    usage_estimated: bool = False  # the server sent no counts: about 4 characters a token
+
+
+class CallStore(Protocol):
+    """Where bought calls are kept. Safe for threads; a ``put`` is durable when it returns."""
+
+    def get(self, key: str) -> StoredCall | None: ...
+
+    def put(self, key: str, call: StoredCall) -> None: ...
+
+
+def call_key(endpoint: Endpoint, request: JSON, repeat: int) -> str:
+    """sha256 (hex) over all that can change an answer. Repeats of a task have different keys."""
+    identity = [endpoint.slug, endpoint.public_url, endpoint.model, request, repeat]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def estimate_tokens(value: object) -> int:
+    """About 4 characters a token, rounded up, over the JSON text of ``value`` (or over a string itself)."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return -(-len(text) // 4)
+
+
+def cost_usd(endpoint: Endpoint, tokens_in: int, tokens_out: int) -> float:
+    dollars_e6 = tokens_in * endpoint.price_in_per_mtok_usd + tokens_out * endpoint.price_out_per_mtok_usd
+    return dollars_e6 / 1_000_000
+
+
+def measure_usage(endpoint: Endpoint, request: JSON, response: JSON) -> tuple[Usage, bool]:
+    """The usage of one answered call, and True where it had to be estimated."""
+    counts = response.get("usage")
+    if isinstance(counts, dict):
+        tokens_in, tokens_out = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        if isinstance(tokens_in, int) and isinstance(tokens_out, int):
+            return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out)), False
+    choices = response.get("choices")
+    messages = [c.get("message") for c in choices if isinstance(c, dict)] if isinstance(choices, list) else []
+    said = [[m.get("content"), m.get("tool_calls")] for m in messages if isinstance(m, dict)]
+    tokens_in = estimate_tokens([request.get("messages"), request.get("tools")])
+    tokens_out = sum(estimate_tokens(part) for pair in said for part in pair if part)
+    return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out)), True

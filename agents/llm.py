@@ -1,0 +1,303 @@
+"""A model as agents see it, over any OpenAI-compatible endpoint.
+
+What is bought is stored before it is read, and never bought again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from agents.contract import (
+    JSON,
+    BadReply,
+    BudgetExceeded,
+    CallLimitReached,
+    Limits,
+    Reply,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from agents.endpoints import (
+    CallStore,
+    Endpoint,
+    SchemaMode,
+    StoredCall,
+    call_key,
+    cost_usd,
+    estimate_tokens,
+    measure_usage,
+)
+from agents.gates import Gate, LocalGate, RedisGate, never
+from agents.structured import Mode, NoObject, ask_for_schema, extract_object, repair_messages, schema_problem
+from agents.transport import Courier, Rejected, connect
+
+__all__ = [
+    "CallStore",
+    "Endpoint",
+    "Gate",
+    "LocalGate",
+    "OpenAILLM",
+    "RedisGate",
+    "SchemaMode",
+    "StoredCall",
+    "call_key",
+    "cost_usd",
+    "estimate_tokens",
+]
+
+REPAIR_ROUNDS = 2
+_MODES: tuple[Mode, ...] = ("json_schema", "tool", "prompt")
+_REFUSES_MODE = {
+    "json_schema": re.compile(r"response_format|json_schema|schema|grammar|structured|strict", re.IGNORECASE),
+    "tool": re.compile(r"tool|function", re.IGNORECASE),
+}
+
+Spend = Callable[[Usage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """One call as the agent asked for it."""
+
+    messages: tuple[JSON, ...]
+    stage: str
+    schema: JSON | None
+    tools: tuple[ToolSpec, ...]
+    temperature: float
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one answer holds; ``problem`` says why it can't be used, "" where it can."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    parsed: JSON | None
+    finish_reason: str
+    problem: str
+
+
+class OpenAILLM:
+    """Implements ``contract.LLM`` for one trajectory: the deadline runs from construction. Safe for threads.
+
+    ``spend`` adds what it is given to the run's bill first, and raises
+    BudgetExceeded where the bill is then at or over the budget. It gets an
+    empty Usage before each new call, and the call's own after. Calls that are
+    in flight when the money ends are finished, kept and used.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        store: CallStore,
+        gate: Gate,
+        repeat: int,
+        limits: Limits,
+        spend: Spend,
+        should_stop: Callable[[], bool] = never,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._endpoint = endpoint
+        self._store = store
+        self._repeat = repeat
+        self._limits = limits
+        self._spend = spend
+        self._courier = Courier(endpoint, gate, clock() + limits.deadline_s, should_stop, clock, sleep)
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """All calls of this trajectory so far, replayed ones and those behind a BadReply included."""
+        with self._lock:
+            return self._usage
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stage: str,
+        schema: JSON | None = None,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float = 0.0,
+        max_tokens: int = 900,
+    ) -> Reply:
+        """See ``contract.LLM``. ``max_tokens`` is capped by the limits; a repair round counts as a model call.
+
+        With ``schema`` and ``tools`` the model may call a tool instead, and then ``parsed`` is None.
+        """
+        room = min(max_tokens, self._limits.max_tokens)
+        first = tuple(dict(message) for message in messages)
+        wish = _Wish(first, stage, schema, tuple(tools), temperature, room)
+        usage, replayed = Usage(), True
+        for round_number in range(REPAIR_ROUNDS + 1):
+            call, from_store, mode = self._ask(wish, round_number)
+            usage, replayed = usage + call.usage, replayed and from_store
+            read = _read(call.response, wish, mode)
+            if not read.problem:
+                return Reply(read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed)
+            repaired = tuple(repair_messages(first, read.text, read.problem))
+            wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
+        raise BadReply(f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}", raw=read.text)
+
+    def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
+        """The answer to one request, bought or replayed, and the schema mode it was asked in."""
+        if wish.schema is None:
+            call, from_store = self._answer(self._request(wish), wish.stage)
+            return call, from_store, None
+        modes = self._modes(wish)
+        requests = [self._request(wish, mode, spell_out=round_number > 0) for mode in modes]
+        for mode, request in zip(modes, requests, strict=True):
+            if self._stored(request) is not None:  # also where the server would no longer say which mode works
+                return self._answer(request, wish.stage)[0], True, mode
+        for mode, request in zip(modes, requests, strict=True):
+            try:
+                call, from_store = self._answer(request, wish.stage)
+            except Rejected as refusal:
+                if mode == modes[-1] or not _refuses(mode, refusal):
+                    raise
+                continue
+            if not wish.tools:
+                connect(self._endpoint).mode = mode
+            return call, from_store, mode
+        raise AssertionError("unreachable")
+
+    def _modes(self, wish: _Wish) -> tuple[Mode, ...]:
+        """The schema modes to try, in order. What worked before comes first; own tools rule out the forced one."""
+        if self._endpoint.schema_mode != "auto":
+            return (self._endpoint.schema_mode,)
+        known = connect(self._endpoint).mode
+        modes = _MODES[_MODES.index(known) :] if known else _MODES
+        return tuple(mode for mode in modes if not (wish.tools and mode == "tool"))
+
+    def _request(self, wish: _Wish, mode: Mode | None = None, *, spell_out: bool = False) -> JSON:
+        request: JSON = {"model": self._endpoint.model, "messages": list(wish.messages)}
+        if self._endpoint.reasoning:
+            request["max_completion_tokens"] = wish.max_tokens
+        else:
+            request |= {"max_tokens": wish.max_tokens, "temperature": wish.temperature}
+        if wish.tools:
+            request["tools"] = [_tool_json(tool) for tool in wish.tools]
+        if mode is None or wish.schema is None:
+            return request
+        return ask_for_schema(request, wish.schema, mode, spell_out=spell_out)
+
+    def _stored(self, request: JSON) -> StoredCall | None:
+        return self._store.get(call_key(self._endpoint, request, self._repeat))
+
+    def _answer(self, request: JSON, stage: str) -> tuple[StoredCall, bool]:
+        """Replays the stored call, else buys and stores it; True where it was replayed."""
+        self._courier.check()
+        self._count_call()
+        call = self._stored(request)
+        if call is None:
+            call, replayed = self._buy(request, stage), False
+        else:
+            replayed = True
+        with self._lock:
+            self._usage += call.usage
+        return call, replayed
+
+    def _buy(self, request: JSON, stage: str) -> StoredCall:
+        try:
+            self._spend(Usage())
+            response, latency_s = self._courier.send(request)
+        except BaseException:
+            with self._lock:
+                self._calls -= 1  # not answered, so not a call
+            raise
+        usage, estimated = measure_usage(self._endpoint, request, response)
+        call = StoredCall(request, response, usage, latency_s, stage, estimated)
+        self._store.put(call_key(self._endpoint, request, self._repeat), call)
+        with suppress(BudgetExceeded):  # this answer is paid; the next call is refused
+            self._spend(usage)
+        return call
+
+    def _count_call(self) -> None:
+        with self._lock:
+            if self._calls >= self._limits.model_calls:
+                raise CallLimitReached(f"the trajectory has used its {self._limits.model_calls} model calls")
+            self._calls += 1
+
+
+def _refuses(mode: Mode, refusal: Rejected) -> bool:
+    pattern = _REFUSES_MODE.get(mode)
+    return refusal.status in (400, 422) and pattern is not None and bool(pattern.search(refusal.detail))
+
+
+def _tool_json(tool: ToolSpec) -> JSON:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _read(response: JSON, wish: _Wish, mode: Mode | None) -> _Read:
+    """Reads one answer as the wish asks. Never raises for what a server may send."""
+    choices = response.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
+    text, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
+    calls, problem = _tool_calls(message.get("tool_calls"))
+    if mode == "tool":
+        text, calls, problem = _arguments_text(message) or text, (), ""
+    parsed = None
+    if not problem and wish.schema is not None and not calls:
+        parsed, problem = _parse(text, wish.schema)
+    if not text.strip() and not calls and (not problem or wish.schema is not None):
+        problem = "it is empty"
+    if problem and finish == "length":
+        problem += f"; it was cut off at {wish.max_tokens} tokens, so use fewer"
+    return _Read(text, calls, parsed, finish, problem)
+
+
+def _parse(text: str, schema: JSON) -> tuple[JSON | None, str]:
+    try:
+        value = extract_object(text)
+    except NoObject as error:
+        return None, str(error)
+    problem = schema_problem(value, schema)
+    return (None, problem) if problem else (value, "")
+
+
+def _text(content: Any) -> str:
+    """Content is a string, null, or a list of parts of which the text ones count."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _tool_calls(items: Any) -> tuple[tuple[ToolCall, ...], str]:
+    """The calls, or none and the problem with the first that can't be read."""
+    calls = []
+    for number, item in enumerate(items if isinstance(items, list) else []):
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict):
+            return (), f"tool call {number} has no function"
+        arguments = function.get("arguments") or {}
+        try:
+            parsed = arguments if isinstance(arguments, dict) else json.loads(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
+            return (), f"the arguments of tool call {number} are not JSON ({error})"
+        if not isinstance(parsed, dict):
+            return (), f"the arguments of tool call {number} are not a JSON object"
+        calls.append(ToolCall(str(item.get("id") or f"call_{number}"), str(function.get("name", "")), parsed))
+    return tuple(calls), ""
+
+
+def _arguments_text(message: JSON) -> str:
+    """The raw arguments of the first call, for the forced tool that carries a schema's answer."""
+    items = message.get("tool_calls")
+    function = items[0].get("function") if isinstance(items, list) and items and isinstance(items[0], dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)

@@ -1,0 +1,31 @@
+"""Which words of two texts are the same word: the check that a cue does not give its value away."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import Stemmer
+from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+_WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_STOP = frozenset(STOPWORDS_EN_PLUS)
+_local = threading.local()
+
+
+def _stemmer() -> Stemmer.Stemmer:
+    if not hasattr(_local, "stemmer"):
+        _local.stemmer = Stemmer.Stemmer("english")
+    return _local.stemmer
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words that carry meaning, three letters or longer."""
+    words = [w for w in _WORD.findall(text.lower()) if len(w) > 2 and w not in _STOP]
+    return frozenset(_stemmer().stemWords(words))
+
+
+def similarity(first: str, second: str) -> float:
+    """Jaccard overlap of all word stems, 0..1."""
+    a, b = (frozenset(_stemmer().stemWords(_WORD.findall(t.lower()))) for t in (first, second))
+    return len(a & b) / len(a | b) if a | b else 1.0

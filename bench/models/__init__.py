@@ -1,0 +1,37 @@
+"""The tables of the benchmark, one file a noun."""
+
+from bench.models.catalogue import Dimension, Domain, Scenario
+from bench.models.dataset import Dataset
+from bench.models.endpoint import ApiToken, Endpoint
+from bench.models.persona import Event, EventLabel, EventRole, EventVector, Persona, Split, TextVector
+from bench.models.run import ModelCall, Run, RunStatus, Unit, UnitStatus
+from bench.models.task import Checkpoint, CheckpointKind, Task
+from bench.models.trajectory import Trajectory
+from bench.models.verdict import CheckpointScore, Verdict
+
+__all__ = [
+    "ApiToken",
+    "Checkpoint",
+    "CheckpointKind",
+    "CheckpointScore",
+    "Dataset",
+    "Dimension",
+    "Domain",
+    "Endpoint",
+    "Event",
+    "EventLabel",
+    "EventRole",
+    "EventVector",
+    "ModelCall",
+    "Persona",
+    "Run",
+    "RunStatus",
+    "Scenario",
+    "Split",
+    "Task",
+    "TextVector",
+    "Trajectory",
+    "Unit",
+    "UnitStatus",
+    "Verdict",
+]

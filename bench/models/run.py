@@ -1,0 +1,109 @@
+"""Runs and their units of work. A unit is claimed by a conditional UPDATE; see bench/runs/claim.py."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from bench.models.dataset import Dataset
+from bench.models.task import Task
+
+
+class RunStatus(models.TextChoices):
+    RUNNING = "running", "running"
+    PAUSED = "paused", "paused"
+    DONE = "done", "done"
+    CANCELLED = "cancelled", "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        return self in (RunStatus.DONE, RunStatus.CANCELLED)
+
+
+class Run(models.Model):
+    dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="runs")
+    status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.RUNNING)
+    manifest = models.JSONField()
+    manifest_sha256 = models.CharField(max_length=64)
+    simulated = models.BooleanField()
+    model = models.CharField(max_length=60)
+    max_in_flight = models.PositiveIntegerField(default=64)
+    budget_usd = models.FloatField(null=True, blank=True)
+    spent_usd = models.FloatField(default=0)
+    budget_hit = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    results = models.JSONField(null=True, blank=True, help_text="cells and pairs; null: to be computed anew")
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+
+class UnitStatus(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    ACTED = "acted", "waiting for judges"
+    JUDGING = "judging", "being judged"
+    SCORED = "scored", "scored"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+
+
+OPEN_STATUSES = (UnitStatus.QUEUED, UnitStatus.RUNNING, UnitStatus.ACTED, UnitStatus.JUDGING)
+
+
+class Unit(models.Model):
+    """One (run, task, method, repeat)."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="units")
+    task = models.ForeignKey(Task, models.PROTECT, related_name="units")
+    method = models.CharField(max_length=40, help_text="registry name, an ablation included")
+    repeat = models.PositiveSmallIntegerField(default=0)
+    status = models.CharField(max_length=10, choices=UnitStatus.choices, default=UnitStatus.QUEUED)
+    claimed_by = models.CharField(max_length=80, blank=True, default="")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    enqueued_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "task", "method", "repeat"], name="unit_once"),
+        ]
+        indexes = [
+            models.Index(fields=["run", "status"], name="unit_run_status"),
+            models.Index(
+                fields=["lease_until"],
+                name="unit_leased",
+                condition=models.Q(status__in=["running", "judging"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"unit {self.pk} {self.method}"
+
+
+class ModelCall(models.Model):
+    """Everything that was bought from a model. Found by key before anything is bought again."""
+
+    key = models.CharField(max_length=64, unique=True)
+    endpoint = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    stage = models.CharField(max_length=40)
+    unit = models.ForeignKey(Unit, models.SET_NULL, null=True, blank=True, related_name="calls")
+    request = models.JSONField()
+    response = models.JSONField()
+    tokens_in = models.PositiveIntegerField(default=0)
+    tokens_out = models.PositiveIntegerField(default=0)
+    cost_usd = models.FloatField(default=0)
+    latency_s = models.FloatField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["unit", "stage"], name="model_call_unit_stage")]

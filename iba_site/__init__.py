@@ -1,0 +1,1 @@
+"""Wires the rooms together: settings, urls, queue, API root, access helpers, embedded services."""

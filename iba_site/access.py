@@ -1,0 +1,63 @@
+"""Who may do what. Roles are groups; one helper a right, for pages and API alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+
+User = AbstractBaseUser | AnonymousUser
+
+
+class Role(StrEnum):
+    ADMIN = "admin"
+    ADJUDICATOR = "adjudicator"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+def role_of(user: Any) -> Role | None:
+    """The strongest role of a signed-in user; None for a user in no group."""
+    if not user.is_authenticated:
+        return None
+    if user.is_superuser:
+        return Role.ADMIN
+    names = {group.name for group in user.groups.all()}
+    return next((role for role in Role if role.value in names), None)
+
+
+def may_launch(user: Any) -> bool:
+    return role_of(user) is Role.ADMIN
+
+
+def may_adjudicate(user: Any) -> bool:
+    return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR}
+
+
+def may_annotate(user: Any) -> bool:
+    return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR, Role.ANNOTATOR}
+
+
+def may_see_results(user: Any) -> bool:
+    """Raters stay blind: method, model and verdicts are not for annotators."""
+    return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR, Role.VIEWER}
+
+
+def require(right: Callable[[Any], bool]) -> Callable[..., Any]:
+    """Decorator for views: 403 with a sentence where the right is missing."""
+
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not right(request.user):
+                raise PermissionDenied(f"Your role, {role_of(request.user) or 'none'}, does not allow this page.")
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate

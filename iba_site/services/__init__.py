@@ -1,0 +1,31 @@
+"""The embedded services: database, queue, embeddings, stand-in model, worker, site.
+
+Where DATABASE_URL, REDIS_URL or EMBEDDINGS_URL name real servers, those are
+used and nothing of that kind is started here.
+"""
+
+from iba_site.services.manager import (
+    ServiceError,
+    database_url,
+    embeddings_url,
+    ensure,
+    ensure_for_command,
+    is_embedded,
+    offline_url,
+    redis_url,
+    status,
+    stop,
+)
+
+__all__ = [
+    "ServiceError",
+    "database_url",
+    "embeddings_url",
+    "ensure",
+    "ensure_for_command",
+    "is_embedded",
+    "offline_url",
+    "redis_url",
+    "status",
+    "stop",
+]

