@@ -44,21 +44,37 @@ class Verdict(models.Model):
         ]
 
 
+class ScoreQuerySet(models.QuerySet["CheckpointScore"]):
+    def to_adjudicate(self) -> ScoreQuerySet:
+        """What an adjudicator has to settle, the oldest trajectory first."""
+        return self.filter(needs_adjudication=True).order_by("trajectory_id", "checkpoint__position")
+
+
 class CheckpointScore(models.Model):
-    """What the verdicts add up to, computed by bench.scoring.score; never edited by hand."""
+    """What the verdicts add up to, computed by bench.scoring.store; never edited by hand."""
 
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="scores")
     checkpoint = models.ForeignKey(Checkpoint, models.CASCADE, related_name="scores")
-    combined = models.CharField(max_length=12, blank=True, help_text="pass, fail, cannot_judge; empty: unscored")
+    combined = models.CharField(max_length=12, blank=True, help_text="pass or fail; empty: unscored")
     origin = models.CharField(max_length=16, blank=True)
     ai = models.CharField(max_length=12, blank=True, help_text="rules and panel only")
     human = models.CharField(max_length=12, blank=True, help_text="raters and adjudication only")
     reason = models.TextField(blank=True, default="")
-    escalate = models.CharField(max_length=40, blank=True, default="", help_text="why a human should look")
+    needs_adjudication = models.BooleanField(default=False)
+    adjudication_reason = models.TextField(blank=True, default="")
+    flags = models.JSONField(default=list, help_text="bench.scoring.types.Flag values")
+    escalate = models.CharField(max_length=80, blank=True, default="", help_text="why a human should look")
     gap = models.CharField(max_length=20, blank=True, default="", help_text="stage that lost a failed preference")
+
+    objects = ScoreQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["trajectory", "checkpoint"], name="score_once_a_checkpoint"),
         ]
-        indexes = [models.Index(fields=["gap"], name="score_gap", condition=~models.Q(gap=""))]
+        indexes = [
+            models.Index(fields=["gap"], name="score_gap", condition=~models.Q(gap="")),
+            models.Index(
+                fields=["trajectory"], name="score_to_adjudicate", condition=models.Q(needs_adjudication=True)
+            ),
+        ]

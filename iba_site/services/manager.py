@@ -231,11 +231,21 @@ def _accepts(port: int) -> bool:
 
 
 def _start_module(name: str, module: str, *arguments: str) -> Record:
-    port = process.free_port()
+    port = _lasting_port(name)
     command = [sys.executable, "-m", module, "--port", str(port), *arguments]
     record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1")
     process.wait_until(lambda: process.answers(f"http://127.0.0.1:{port}/health"), record, run_dir())
     return record
+
+
+def _lasting_port(name: str) -> int:
+    """The port this service had last time, so that what was bought at that address is found again."""
+    path = run_dir() / f"{name}.port"
+    if path.exists() and not process.port_taken(int(path.read_text())):
+        return int(path.read_text())
+    port = process.free_port()
+    path.write_text(str(port))
+    return port
 
 
 def _start_embeddings() -> Record:

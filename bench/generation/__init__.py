@@ -1,0 +1,1 @@
+"""Personas, histories and tasks from the catalogue, a seed and nothing else."""

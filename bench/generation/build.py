@@ -1,0 +1,193 @@
+"""Generate a dataset and write it. The same arguments on the same catalogue give the same sha256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from django.db import transaction
+
+from bench.catalogue import Catalogue
+from bench.generation.histories import Author, make_history, procedural_author
+from bench.generation.personas import make_persona
+from bench.generation.spec import EventSpec, PersonaSpec, TaskSpec, size_of
+from bench.generation.tasks import make_tasks
+from bench.models import Checkpoint, Dataset, Event, EventLabel, Persona, Scenario, Task
+from bench.texts import text_sha256
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a dataset besides the catalogue."""
+
+    name: str
+    size: str = "starter"
+    seed: int = 1
+    noise: float = 0.5
+    author: str = "procedural"
+
+    def __post_init__(self) -> None:
+        size_of(self.size)
+        if not 0 <= self.noise <= 0.9:
+            raise ValueError(f"noise {self.noise} is outside 0 to 0.9")
+
+
+def generate(catalogue: Catalogue, recipe: Recipe, author: Author = procedural_author) -> list[PersonaSpec]:
+    """All personas with histories and tasks. Each persona has a random stream of its own."""
+    size = size_of(recipe.size)
+    personas = []
+    for index in range(size.personas):
+        rng = Random(f"{recipe.seed}/{index}")  # noqa: S311 (reproducible draws, not secrets)
+        persona = make_persona(catalogue, size, index, rng)
+        history = make_history(catalogue, size, persona, recipe.noise, author, rng)
+        persona = replace(persona, events=history)
+        personas.append(replace(persona, tasks=make_tasks(catalogue, persona, size.tasks, rng)))
+    return personas
+
+
+def canonical(persona: PersonaSpec) -> dict[str, Any]:
+    """The persona as plain JSON, in an order that never changes."""
+    return {
+        "slug": persona.slug,
+        "name": persona.name,
+        "split": persona.split,
+        "background": persona.person.model_dump(mode="json"),
+        "traits": [vars(trait) | {"changed_on": str(trait.changed_on or "")} for trait in persona.traits],
+        "states": [{"state": p.key, "start": str(p.start), "end": str(p.end)} for p in persona.states],
+        "events": [vars(event) | {"occurred_at": event.occurred_at.isoformat()} for event in persona.events],
+        "tasks": [_canonical_task(task) for task in persona.tasks],
+    }
+
+
+def _canonical_task(task: TaskSpec) -> dict[str, Any]:
+    return vars(task) | {
+        "as_of": task.as_of.isoformat(),
+        "checkpoints": [vars(checkpoint) for checkpoint in task.checkpoints],
+    }
+
+
+def digest(personas: Iterable[PersonaSpec]) -> str:
+    lines = (json.dumps(canonical(p), sort_keys=True, ensure_ascii=False, separators=(",", ":")) for p in personas)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def summarise(personas: Sequence[PersonaSpec]) -> dict[str, Any]:
+    """The counts that build_dataset reports; means are a task, conflicts count checkpoints by kind."""
+    tasks = [task for persona in personas for task in persona.tasks]
+    preferences = [[c for c in task.checkpoints if c.kind == "preference"] for task in tasks]
+    evidence = [len({e for c in found for e in c.evidence}) for found in preferences]
+    conflicts = Counter(c.conflict for found in preferences for c in found if c.conflict)
+    count = max(1, len(tasks))
+    return {
+        "personas": len(personas),
+        "events": sum(len(persona.events) for persona in personas),
+        "tasks": len(tasks),
+        "api_tasks": sum(bool(task.tools) for task in tasks),
+        "checkpoints": sum(len(task.checkpoints) for task in tasks),
+        "constraints_per_task": round(sum(map(len, preferences)) / count, 2),
+        "evidence_per_task": round(sum(evidence) / count, 2),
+        "conflicts": dict(sorted(conflicts.items())),
+    }
+
+
+def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[PersonaSpec]) -> Dataset:
+    """Rows for the personas, all or none. The same content under the same name is written once."""
+    sha256 = digest(personas)
+    known = Dataset.objects.filter(name=recipe.name, sha256=sha256, complete=True).first()
+    if known is not None:
+        return known
+    with transaction.atomic():
+        newest = Dataset.objects.filter(name=recipe.name).order_by("-version").first()
+        dataset = Dataset.objects.create(
+            name=recipe.name,
+            version=newest.version + 1 if newest else 1,
+            sha256=sha256,
+            seed=recipe.seed,
+            size=recipe.size,
+            noise=recipe.noise,
+            author=recipe.author,
+            data_version=catalogue.data_version,
+            summary=summarise(personas),
+            complete=True,
+        )
+        scenarios = {str(s): s for s in Scenario.objects.select_related("domain")}
+        for persona in personas:
+            _write_persona(dataset, persona, scenarios)
+    return dataset
+
+
+def _write_persona(dataset: Dataset, spec: PersonaSpec, scenarios: dict[str, Scenario]) -> None:
+    content = canonical(spec)
+    persona = Persona.objects.create(
+        dataset=dataset,
+        slug=spec.slug,
+        name=spec.name,
+        split=spec.split,
+        background=content["background"],
+        traits=content["traits"],
+        states=content["states"],
+        roles=content["background"]["tags"],
+    )
+    events = _write_events(persona, spec.events)
+    tasks = Task.objects.bulk_create(
+        Task(
+            persona=persona,
+            scenario=scenarios[task.scenario],
+            slug=task.slug,
+            request=task.request,
+            as_of=task.as_of,
+            context=task.context,
+            tools=list(task.tools),
+            world=task.world,
+        )
+        for task in spec.tasks
+    )
+    for task, task_spec in zip(tasks, spec.tasks, strict=True):
+        _write_checkpoints(task, task_spec, events)
+
+
+def _write_events(persona: Persona, specs: Sequence[EventSpec]) -> list[Event]:
+    events = Event.objects.bulk_create(
+        Event(
+            persona=persona,
+            position=position,
+            occurred_at=event.occurred_at,
+            channel=event.channel,
+            text=event.text,
+            text_sha256=text_sha256(event.text),
+        )
+        for position, event in enumerate(specs)
+    )
+    EventLabel.objects.bulk_create(
+        EventLabel(event=row, role=e.role, dimension=e.dimension, value=e.value, group=e.group, why=e.why)
+        for row, e in zip(events, specs, strict=True)
+    )
+    return events
+
+
+def _write_checkpoints(task: Task, spec: TaskSpec, events: Sequence[Event]) -> None:
+    checkpoints = Checkpoint.objects.bulk_create(
+        Checkpoint(
+            task=task,
+            position=position,
+            kind=c.kind,
+            text=c.text,
+            rule=c.rule,
+            dimension=c.dimension,
+            value=c.value,
+            losing_values=list(c.losing_values),
+            conflict=c.conflict,
+        )
+        for position, c in enumerate(spec.checkpoints)
+    )
+    through = Checkpoint.evidence.through
+    through.objects.bulk_create(
+        through(checkpoint_id=checkpoint.pk, event_id=events[position].pk)
+        for checkpoint, c in zip(checkpoints, spec.checkpoints, strict=True)
+        for position in c.evidence
+    )

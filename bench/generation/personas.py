@@ -1,0 +1,124 @@
+"""Who the personas are: a person of people.yaml, active dimensions, traits and states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from random import Random
+
+from bench.catalogue import Catalogue, Dimension, State
+from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
+
+
+def make_persona(catalogue: Catalogue, size: Size, index: int, rng: Random) -> PersonaSpec:
+    """The persona without events and tasks. The same index, size and rng state give the same persona."""
+    person = catalogue.people[index % len(catalogue.people)]
+    lap = index // len(catalogue.people)
+    domains = _domains(catalogue, size, index)
+    tags = frozenset(tag.value for tag in person.tags)
+    traits = tuple(
+        _trait(catalogue, domain, dimension, tags, position, rng)
+        for domain in domains
+        for position, dimension in enumerate(_dimensions(catalogue, domain, size, rng))
+    )
+    persona = PersonaSpec(
+        slug=f"{person.slug}-{lap + 1}" if lap else person.slug,
+        name=f"{person.name} ({lap + 1})" if lap else person.name,
+        person=person,
+        split="dev" if index % 3 == 0 else "test",
+        domains=domains,
+        traits=traits,
+        states=(),
+    )
+    return replace(persona, states=_states(catalogue, size, persona, rng))
+
+
+def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
+    """Rotates, so that every domain gets the same number of personas, in changing company."""
+    slugs = list(catalogue.domains)
+    step = 1 + (index // len(slugs)) % (len(slugs) - 1)
+    found: list[str] = []
+    position = index
+    while len(found) < min(size.domains, len(slugs)):
+        slug = slugs[position % len(slugs)]
+        position += step if slug not in found else 1
+        if slug not in found:
+            found.append(slug)
+    return tuple(found)
+
+
+def _dimensions(catalogue: Catalogue, domain: str, size: Size, rng: Random) -> list[Dimension]:
+    dimensions = list(catalogue.domains[domain].dimensions.values())
+    return rng.sample(dimensions, min(size.dimensions, len(dimensions)))
+
+
+def _trait(
+    catalogue: Catalogue, domain: str, dimension: Dimension, tags: frozenset[str], position: int, rng: Random
+) -> Trait:
+    reference = f"{domain}.{dimension.slug}"
+    if position % 3 == 0 and dimension.conditions:
+        condition = rng.choice(dimension.conditions)
+        needs = catalogue.conditions[condition.when].needs
+        if all(tag.value in tags for tag in needs):
+            return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
+    if position % 3 == 1:
+        drift = rng.choice(dimension.drifts)
+        if drift.reason.suits(tags):
+            day = rng.randint(TASKS_FROM_DAY // 2, TASKS_FROM_DAY)
+            changed = (START + timedelta(days=day)).date()
+            return Trait(reference, drift.target, was=drift.source, changed_on=changed)
+    return Trait(reference, rng.choice(dimension.values).slug)
+
+
+def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random) -> tuple[StatePeriod, ...]:
+    """States that bear on the persona's traits, most of them while tasks are asked; no two on one dimension at once."""
+    candidates = [
+        (domain, state)
+        for domain, data in catalogue.domains.items()
+        for state in data.states.values()
+        if _bears(state, persona)
+    ]
+    rng.shuffle(candidates)
+    # A state from elsewhere comes first in turn, so that every persona meets one.
+    candidates.sort(key=lambda pair: pair[0] in persona.domains)
+    split = sum(pair[0] not in persona.domains for pair in candidates)
+    mixed = [pair for two in zip(candidates[:split], candidates[split:], strict=False) for pair in two]
+    mixed += [pair for pair in candidates if pair not in mixed]
+    chosen: list[StatePeriod] = []
+    for domain, state in mixed:
+        if len(chosen) == size.states:
+            break
+        period = _place(domain, state, chosen, rng)
+        if period is not None:
+            chosen.append(period)
+    return tuple(sorted(chosen, key=lambda period: (period.start, period.key)))
+
+
+def _bears(state: State, persona: PersonaSpec) -> bool:
+    """True where the state changes something that would hold otherwise."""
+    traits = {trait.dimension: trait for trait in persona.traits}
+    return any(
+        effect.dimension in traits and traits[effect.dimension].value != effect.value for effect in state.effects
+    )
+
+
+def _place(domain: str, state: State, chosen: list[StatePeriod], rng: Random) -> StatePeriod | None:
+    length = rng.randint(*state.days)
+    for _ in range(20):
+        first = rng.randint(TASKS_FROM_DAY, DAYS - length - 5) if DAYS - length - 5 > TASKS_FROM_DAY else TASKS_FROM_DAY
+        start = (START + timedelta(days=first)).date()
+        period = StatePeriod(domain, state, start, start + timedelta(days=length))
+        if not any(_collide(period, other) for other in chosen):
+            return period
+    return None
+
+
+def _collide(a: StatePeriod, b: StatePeriod) -> bool:
+    shared = {e.dimension for e in a.state.effects} & {e.dimension for e in b.state.effects}
+    gap = timedelta(days=7)
+    return bool(shared) and a.start - gap <= b.end and b.start - gap <= a.end
+
+
+def day_number(day: date) -> int:
+    """Days since the first day of the histories."""
+    return (day - START.date()).days

@@ -1,0 +1,208 @@
+"""Tasks: a request at a moment, with the checkpoints that the history settles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from random import Random
+from typing import Any
+
+from bench.catalogue import Catalogue, Scenario
+from bench.catalogue.schema import SLOT, Request
+from bench.generation.histories import ordinal
+from bench.generation.personas import day_number
+from bench.generation.resolve import Resolved, resolve
+from bench.generation.spec import DAYS, TASKS_FROM_DAY, CheckpointSpec, Conflict, PersonaSpec, TaskSpec, day_at
+from bench.generation.world import build_world, tool_specs
+
+CANDIDATES = 160
+MIN_PREFERENCES = 3
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    reference: str
+    scenario: Scenario
+    request: Request
+    as_of: datetime
+    slots: dict[str, Any]
+    resolved: dict[str, Resolved]
+
+    @property
+    def conflicts(self) -> set[str]:
+        return {r.conflict.value for r in self.resolved.values() if r.conflict is not Conflict.NONE}
+
+
+def make_tasks(catalogue: Catalogue, persona: PersonaSpec, count: int, rng: Random) -> tuple[TaskSpec, ...]:
+    """``count`` tasks that together meet as many kinds of conflict, scenarios and domains as the persona allows."""
+    candidates = [c for _ in range(CANDIDATES) if (c := _candidate(catalogue, persona, rng)) is not None]
+    chosen = _choose(candidates, count)
+    chosen.sort(key=lambda c: (c.as_of, c.reference))
+    return tuple(
+        _task(catalogue, persona, candidate, f"{persona.slug}-{n:02d}-{candidate.scenario.slug}", rng)
+        for n, candidate in enumerate(chosen, 1)
+    )
+
+
+def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> _Candidate | None:
+    domain = rng.choice(persona.domains)
+    scenario = rng.choice(list(catalogue.domains[domain].scenarios.values()))
+    tags = {tag.value for tag in persona.person.tags}
+    fitting = [r for r in scenario.requests if _fits(catalogue, r, tags)]
+    if not fitting:
+        return None
+    request = rng.choice(fitting)
+    as_of = _as_of(persona, rng)
+    day = _day(as_of.date(), weekend=request.context == "at_weekend", rng=rng)
+    slots = {
+        name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()
+    }
+    resolved = {}
+    for dimension in scenario.dimensions:
+        found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
+        if found is not None and found.value in scenario.options(dimension):
+            resolved[dimension] = found
+    if len(resolved) < MIN_PREFERENCES:
+        return None
+    return _Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved)
+
+
+def _fits(catalogue: Catalogue, request: Request, tags: set[str]) -> bool:
+    return request.context is None or all(tag.value in tags for tag in catalogue.conditions[request.context].needs)
+
+
+def _as_of(persona: PersonaSpec, rng: Random) -> datetime:
+    """Half of the moments lie within or shortly after a state, the others anywhere in the last months."""
+    if persona.states and rng.random() < 0.6:
+        period = rng.choice(persona.states)
+        first, length = day_number(period.start), (period.end - period.start).days
+        inside = rng.random() < 0.7
+        day = first + rng.randint(1, max(1, length - 1)) if inside else first + length + rng.randint(2, 25)
+        return day_at(min(day, DAYS - 1), rng.randint(8, 20), rng.choice((0, 10, 25, 40)))
+    return day_at(rng.randint(TASKS_FROM_DAY + 20, DAYS - 1), rng.randint(8, 20), rng.choice((5, 15, 30, 50)))
+
+
+def _day(today: date, *, weekend: bool, rng: Random) -> date:
+    """A day within the next week, at a weekend only where the request says so."""
+    days = [today + timedelta(days=n) for n in range(1, 8)]
+    return rng.choice([day for day in days if (day.weekday() >= 5) == weekend])
+
+
+class _Day:
+    """A date in a request: ``{day}`` reads "Friday the 14th", ``{day:iso}`` "2026-03-14"."""
+
+    def __init__(self, day: date) -> None:
+        self.day = day
+
+    def __format__(self, spec: str) -> str:
+        return self.day.isoformat() if spec == "iso" else f"{self.day:%A} the {ordinal(self.day.day)}"
+
+
+def fill(template: str, slots: dict[str, Any]) -> str:
+    """Replace ``{slot}`` and ``{slot:iso}`` only; any other brace stays as it is."""
+    return SLOT.sub(lambda m: format(slots[m[1]], m[2] or "") if m[1] in slots else m[0], template)
+
+
+def _choose(candidates: list[_Candidate], count: int) -> list[_Candidate]:
+    """Greedy: the next task is the one that adds most of what is still rare."""
+    seen: dict[str, int] = {}
+    chosen: list[_Candidate] = []
+    rest = list(candidates)
+    while rest and len(chosen) < count:
+        best = max(rest, key=lambda c: _worth(c, seen))
+        rest.remove(best)
+        chosen.append(best)
+        for feature in _features(best):
+            seen[feature] = seen.get(feature, 0) + 1
+    return chosen
+
+
+def _features(candidate: _Candidate) -> list[str]:
+    domain = candidate.reference.split(".")[0]
+    conflicts = [f"conflict {kind}" for kind in sorted(candidate.conflicts)]
+    moment = f"at {candidate.as_of:%Y-%m-%d} {candidate.reference}"
+    return [*conflicts, f"scenario {candidate.reference}", f"domain {domain}", candidate.request.text, moment]
+
+
+def _worth(candidate: _Candidate, seen: dict[str, int]) -> float:
+    return sum(1 / (1 + seen.get(feature, 0)) ** 2 for feature in _features(candidate))
+
+
+def _task(
+    catalogue: Catalogue, persona: PersonaSpec, candidate: _Candidate, slug: str, rng: Random
+) -> TaskSpec:
+    scenario = candidate.scenario
+    task = TaskSpec(
+        slug=slug,
+        scenario=candidate.reference,
+        request=fill(candidate.request.text, candidate.slots),
+        as_of=candidate.as_of,
+        context=candidate.request.context or "",
+        tools=(),
+        world={},
+        checkpoints=(),
+    )
+    if scenario.action == "generate":
+        return replace(task, checkpoints=_text_checkpoints(candidate))
+    wanted = {dimension: resolved.value for dimension, resolved in candidate.resolved.items()}
+    return replace(
+        task,
+        tools=tool_specs(scenario),
+        world=build_world(scenario, candidate.slots, wanted, rng),
+        checkpoints=_call_checkpoints(candidate),
+    )
+
+
+def _preference(candidate: _Candidate, dimension: str, text: str, rule: dict[str, Any] | None) -> CheckpointSpec:
+    resolved = candidate.resolved[dimension]
+    return CheckpointSpec(
+        kind="preference",
+        text=fill(text, candidate.slots),
+        rule=rule,
+        dimension=dimension,
+        value=resolved.value,
+        losing_values=resolved.losing,
+        conflict=resolved.conflict.value,
+        evidence=resolved.evidence,
+    )
+
+
+def _text_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
+    scenario = candidate.scenario
+    task = [CheckpointSpec("task", fill(text, candidate.slots)) for text in scenario.checkpoints]
+    preferences = [
+        _preference(candidate, dimension, scenario.preferences[dimension][resolved.value], None)
+        for dimension, resolved in candidate.resolved.items()
+    ]
+    return (*task, *preferences)
+
+
+def _call_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
+    scenario, slots = candidate.scenario, candidate.slots
+    if scenario.tools is None or scenario.items is None:
+        raise ValueError(f"scenario {candidate.reference} has no tools")
+    commit = scenario.tools.commit
+    item = next(name for name, parameter in commit.parameters.items() if parameter.item)
+    found = [CheckpointSpec("task", f"{commit.name} is called once.", {"committed": commit.name})]
+    for name, parameter in commit.parameters.items():
+        if parameter.equals is not None and parameter.checkpoint is not None:
+            kind = parameter.format or parameter.type
+            rule = {"argument": name, "equals": fill(parameter.equals, slots), "type": kind}
+            found.append(CheckpointSpec("task", fill(parameter.checkpoint, slots), rule))
+    for check in scenario.items.checkpoints:
+        rule = {"item_field": check.field, "equals": fill(check.equals, slots), "item_argument": item}
+        found.append(CheckpointSpec("task", fill(check.checkpoint, slots), rule))
+    for name, decided in scenario.decided_parameters.items():
+        found += _decided(candidate, decided, {"argument": name, "type": "string"}, by_slug=True)
+    for name, decided_field in scenario.decided_fields.items():
+        found += _decided(candidate, decided_field, {"item_field": name, "item_argument": item}, by_slug=False)
+    return tuple(found)
+
+
+def _decided(candidate: _Candidate, decided: Any, rule: dict[str, Any], *, by_slug: bool) -> list[CheckpointSpec]:
+    resolved = candidate.resolved.get(decided.dimension)
+    if resolved is None:
+        return []
+    option = decided.options[resolved.value]
+    text = decided.checkpoint.replace("{option}", option)
+    return [_preference(candidate, decided.dimension, text, {**rule, "equals": resolved.value if by_slug else option})]

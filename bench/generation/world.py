@@ -1,0 +1,126 @@
+"""What a call_api task acts on: tools as agents see them, and the generated items behind the look-ups."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from random import Random
+from typing import Any
+
+from bench.catalogue import Scenario
+from bench.catalogue.schema import SLOT, ItemField, Lookup, Parameter
+
+ITEMS = 12
+
+
+def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:
+    """Specifications in the shape of agents.contract.ToolSpec. Which preference decides what is left out."""
+    if scenario.tools is None:
+        return ()
+    lookups = [_spec(lookup, commits=False) for lookup in scenario.tools.lookups]
+    return (*lookups, _spec(scenario.tools.commit, commits=True))
+
+
+def _spec(tool: Lookup, *, commits: bool) -> dict[str, Any]:
+    properties = {name: _property(parameter) for name, parameter in tool.parameters.items()}
+    required = [name for name, parameter in tool.parameters.items() if commits and not parameter.optional]
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "commits": commits,
+        "parameters": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+    }
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    if parameter.options:
+        listed = "; ".join(f"{slug} = {text}" for slug, text in parameter.options.items())
+        # Null stands for "I would have to ask": it is allowed, and it never satisfies a checkpoint.
+        return {
+            "type": ["string", "null"],
+            "enum": [*parameter.options, None],
+            "description": f"{parameter.description.rstrip('.')}: {listed}",
+        }
+    schema: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
+    if parameter.format:
+        schema["format"] = parameter.format
+    if parameter.enum:
+        schema["enum"] = list(parameter.enum)
+    return schema
+
+
+def build_world(scenario: Scenario, slots: dict[str, Any], wanted: dict[str, str], rng: Random) -> dict[str, Any]:
+    """Items of which at least one meets every wanted value, and for each wanted value one that misses just that."""
+    if scenario.items is None or scenario.tools is None:
+        return {}
+    fields = scenario.items.fields
+    others = {name: _other(scenario.slots[f.slot], slots[f.slot], rng) for name, f in fields.items() if f.slot}
+    decided = {name: field for name, field in fields.items() if field.dimension in wanted}
+    target = _item(fields, slots, rng)
+    target |= {name: _option(field, wanted) for name, field in decided.items()}
+    items = [target]
+    for name, field in decided.items():
+        wrong = [text for text in (field.options or {}).values() if text != target[name]]
+        items.append({**_item(fields, slots, rng), **_fixed(target, fields), name: rng.choice(wrong)})
+    while len(items) < ITEMS - 2:
+        items.append(_item(fields, slots, rng))
+    # The last two answer another request: another town, another day.
+    items += [{**_item(fields, slots, rng), **others} for _ in range(2)]
+    rng.shuffle(items)
+    noun = scenario.items.noun.split()[0].upper()[:3]
+    numbers = rng.sample(range(100, 1000), len(items))
+    listed = [
+        {"id": f"{noun}-{number}", "title": _title(rng.choice(scenario.items.title), item), **item}
+        for number, item in zip(numbers, items, strict=True)
+    ]
+    filters = {
+        lookup.name: {name: p.field for name, p in lookup.parameters.items() if p.field}
+        for lookup in scenario.tools.lookups
+    }
+    commit = scenario.tools.commit
+    item_argument = next(name for name, p in commit.parameters.items() if p.item)
+    return {"items": listed, "filters": filters, "commit": commit.name, "item_argument": item_argument}
+
+
+def _item(fields: dict[str, ItemField], slots: dict[str, Any], rng: Random) -> dict[str, Any]:
+    return {name: _field(field, slots, rng) for name, field in fields.items()}
+
+
+def _field(field: ItemField, slots: dict[str, Any], rng: Random) -> Any:
+    if field.slot:
+        return _plain(slots[field.slot])
+    if field.range:
+        low, high = field.range
+        return rng.randint(int(low), int(high)) if float(low).is_integer() else round(rng.uniform(low, high), 2)
+    choices = list(field.options.values()) if field.options else list(field.choices or ())
+    return rng.choice(choices)
+
+
+def _plain(value: Any) -> Any:
+    """A slot's value as JSON: dates in ISO form."""
+    return value if isinstance(value, str | int | float | bool) else format(value, "iso")
+
+
+def _other(choices: Any, used: Any, rng: Random) -> Any:
+    """A value of the same slot that was not asked for."""
+    if choices == "date":
+        return (date.fromisoformat(_plain(used)) + timedelta(days=1)).isoformat()
+    rest = [choice for choice in choices if choice != used]
+    return rng.choice(rest) if rest else used
+
+
+def _option(field: ItemField, wanted: dict[str, str]) -> str:
+    return (field.options or {})[wanted[field.dimension or ""]]
+
+
+def _fixed(target: dict[str, Any], fields: dict[str, ItemField]) -> dict[str, Any]:
+    """What a near miss shares with the target: everything that a preference or the request decides."""
+    return {name: target[name] for name, field in fields.items() if field.dimension or field.slot}
+
+
+def _title(template: str, item: dict[str, Any]) -> str:
+    return SLOT.sub(lambda m: str(item.get(m[1], m[0])), template)

@@ -1,0 +1,135 @@
+"""Who works on a unit. Every change of hands is one conditional UPDATE, so any process may die at any moment."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from bench.models import Run, RunStatus, Unit, UnitStatus
+from bench.models.run import OPEN_STATUSES
+
+MAX_ATTEMPTS = 6  # claims of one unit, counting those of workers that died
+LOST_MESSAGE_AFTER = timedelta(minutes=3)
+
+_BEFORE = {UnitStatus.RUNNING: UnitStatus.QUEUED, UnitStatus.JUDGING: UnitStatus.ACTED}
+
+
+def claim(unit_id: int, status: UnitStatus, worker: str) -> bool:
+    """Take the unit from its waiting status to ``status`` (running or judging). False where another was first."""
+    return bool(
+        Unit.objects.filter(pk=unit_id, status=_BEFORE[status], run__status=RunStatus.RUNNING).update(
+            status=status,
+            claimed_by=worker,
+            lease_until=timezone.now() + timedelta(seconds=settings.LEASE_S),
+            attempts=F("attempts") + 1,
+        )
+    )
+
+
+def give_back(unit_id: int, status: UnitStatus, worker: str) -> None:
+    """Undo a claim without having done the work, such as when the budget is used up."""
+    Unit.objects.filter(pk=unit_id, status=status, claimed_by=worker).update(
+        status=_BEFORE[status], claimed_by="", lease_until=None, enqueued_at=None, attempts=F("attempts") - 1
+    )
+
+
+def extend_leases(unit_ids: list[int], worker: str) -> None:
+    Unit.objects.filter(pk__in=unit_ids, claimed_by=worker).update(
+        lease_until=timezone.now() + timedelta(seconds=settings.LEASE_S)
+    )
+
+
+def take_back_expired() -> list[int]:
+    """Free the units of dead workers, and those whose message got lost. Returns the runs concerned."""
+    now = timezone.now()
+    runs: set[int] = set()
+    for working, waiting in _BEFORE.items():
+        expired = Unit.objects.filter(status=working, lease_until__lt=now)
+        hopeless = expired.filter(attempts__gte=MAX_ATTEMPTS)
+        runs.update(hopeless.values_list("run_id", flat=True))
+        hopeless.update(
+            status=UnitStatus.FAILED,
+            lease_until=None,
+            finished_at=now,
+            error=f"{MAX_ATTEMPTS} workers died while working on this unit; see the worker's log",
+        )
+        runs.update(expired.values_list("run_id", flat=True))
+        expired.update(status=waiting, claimed_by="", lease_until=None, enqueued_at=None)
+    lost = Unit.objects.filter(
+        status__in=_BEFORE.values(), run__status=RunStatus.RUNNING, enqueued_at__lt=now - LOST_MESSAGE_AFTER
+    )
+    runs.update(lost.values_list("run_id", flat=True))
+    lost.update(enqueued_at=None)
+    return sorted(runs)
+
+
+def take_for_queue(run_id: int) -> list[tuple[int, str]]:
+    """Units to send to the queue now, as (id, status), within the run's max_in_flight. Marks them as sent."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(7411, %s)", [run_id])
+        run = Run.objects.get(pk=run_id)
+        if run.status != RunStatus.RUNNING:
+            return []
+        units = Unit.objects.filter(run_id=run_id)
+        busy = units.filter(status__in=OPEN_STATUSES, enqueued_at__isnull=False).count()
+        room = max(0, run.max_in_flight - busy)
+        waiting = units.filter(status__in=_BEFORE.values(), enqueued_at__isnull=True)
+        # Judging first: it finishes what was paid for.
+        chosen = list(waiting.order_by("status", "pk").values_list("pk", "status")[:room])
+        units.filter(pk__in=[pk for pk, _ in chosen]).update(enqueued_at=timezone.now())
+    return chosen
+
+
+def finish_if_over(run_id: int) -> bool:
+    """Mark the run done once no unit is open. True for the one caller that did it."""
+    if Unit.objects.filter(run_id=run_id, status__in=OPEN_STATUSES).exists():
+        return False
+    return bool(
+        Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(
+            status=RunStatus.DONE, finished_at=timezone.now(), results=None
+        )
+    )
+
+
+def cancel_run(run_id: int) -> None:
+    """Stop new work at once; what is in flight ends at its next model call. Finished trajectories stay."""
+    now = timezone.now()
+    with transaction.atomic():
+        Run.objects.filter(pk=run_id, status__in=[RunStatus.RUNNING, RunStatus.PAUSED]).update(
+            status=RunStatus.CANCELLED, finished_at=now, results=None
+        )
+        Unit.objects.filter(run_id=run_id).filter(Q(status=UnitStatus.QUEUED)).update(
+            status=UnitStatus.CANCELLED, finished_at=now
+        )
+
+
+def pause_run(run_id: int, *, budget_hit: bool = False) -> None:
+    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(status=RunStatus.PAUSED, budget_hit=budget_hit)
+
+
+def resume_run(run_id: int) -> None:
+    """Go on with a paused or cancelled run. Failed units stay failed; see retry_failed."""
+    with transaction.atomic():
+        Run.objects.filter(pk=run_id).update(
+            status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None
+        )
+        Unit.objects.filter(run_id=run_id, status=UnitStatus.CANCELLED).update(
+            status=UnitStatus.QUEUED, finished_at=None, enqueued_at=None
+        )
+        Unit.objects.filter(run_id=run_id, status__in=_BEFORE.values()).update(enqueued_at=None)
+
+
+def retry_failed(run_id: int) -> int:
+    """Queue the failed units again. Calls that were paid for are replayed, not bought again."""
+    with transaction.atomic():
+        count = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED).update(
+            status=UnitStatus.QUEUED, error="", attempts=0, finished_at=None, enqueued_at=None
+        )
+        if count:
+            resume_run(run_id)
+    return count

@@ -1,0 +1,100 @@
+"""From a model's name to an endpoint that can be called, and keys that are never shown."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+
+from agents.endpoints import Endpoint as ModelEndpoint
+from bench.models import Endpoint
+from iba_site import services
+
+OFFLINE = "offline"
+OFFLINE_JUDGES = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
+
+
+class UnknownModel(ValueError):
+    """No endpoint of that name is registered."""
+
+
+class KeyMissing(ValueError):
+    """The endpoint's key is not where it should be."""
+
+
+def is_offline(name: str) -> bool:
+    """The stand-in, one of its judges, or the stand-in with faults such as ``offline+http429=0.2``."""
+    return name.split("+")[0] in (OFFLINE, *OFFLINE_JUDGES)
+
+
+def resolve_endpoint(name: str) -> ModelEndpoint:
+    """The endpoint of that name, key included. Raises UnknownModel or KeyMissing with the remedy."""
+    if is_offline(name):
+        return _offline(name)
+    row = Endpoint.objects.filter(slug=name).first()
+    if row is None:
+        known = ", ".join([OFFLINE, *Endpoint.objects.values_list("slug", flat=True)])
+        raise UnknownModel(f"unknown model {name!r}; known are {known}. Register one with `manage.py add_endpoint`.")
+    return ModelEndpoint(
+        slug=row.slug,
+        base_url=row.base_url,
+        model=row.model,
+        api_key=_key(row),
+        family=row.family,
+        context_tokens=row.context_tokens,
+        price_in_per_mtok_usd=row.price_in_per_mtok_usd,
+        price_out_per_mtok_usd=row.price_out_per_mtok_usd,
+        max_in_flight=row.max_in_flight,
+        requests_per_minute=row.requests_per_minute,
+        tokens_per_minute=row.tokens_per_minute,
+        timeout_s=row.timeout_s,
+        reasoning=row.reasoning,
+    )
+
+
+def check_model(name: str) -> None:
+    """Raises what resolve_endpoint would, without needing the stand-in to run."""
+    if not is_offline(name):
+        resolve_endpoint(name)
+
+
+def _offline(name: str) -> ModelEndpoint:
+    url = services.offline_url()
+    if not url:
+        raise UnknownModel("the offline stand-in does not run; start it with `python -m iba_site.services start offline`")
+    return ModelEndpoint(
+        slug=name.split("+")[0],
+        base_url=url,
+        model=name,
+        family=name.split("+")[0],
+        max_in_flight=256,
+        timeout_s=60,
+        simulated=True,
+    )
+
+
+def _key(row: Endpoint) -> str:
+    if row.key_env:
+        value = os.environ.get(row.key_env, "")
+        if not value:
+            raise KeyMissing(f"endpoint {row.slug!r} takes its key from ${row.key_env}, which is not set")
+        return value
+    if row.key_encrypted is None:
+        return ""
+    try:
+        return _fernet().decrypt(bytes(row.key_encrypted)).decode()
+    except InvalidToken as error:
+        raise KeyMissing(f"the stored key of endpoint {row.slug!r} was made with another SECRET_KEY; enter it again") from error
+
+
+def encrypt_key(key: str) -> bytes:
+    """The key as it may be stored."""
+    return _fernet().encrypt(key.encode())
+
+
+def _fernet() -> Fernet:
+    digest = hashlib.sha256(b"endpoint keys/" + settings.SECRET_KEY.encode()).digest()
+    return Fernet(base64.urlsafe_b64encode(digest))

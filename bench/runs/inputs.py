@@ -1,0 +1,61 @@
+"""From rows to what an agent may see. This is the border that gold does not cross."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agents.contract import ActionKind, Evidence, Option, Search, TaskInput, Topic
+from agents.registry import AgentSpec
+from bench.models import Dimension, Event, Task
+from bench.runs.world import tool_specs_of
+from bench.search import HistorySearch
+
+
+def task_input(task: Task) -> TaskInput:
+    """The public half of a task."""
+    return TaskInput(
+        task_id=str(task.pk),
+        domain=task.scenario.domain.slug,
+        scenario=task.scenario.name,
+        request=task.request,
+        as_of=task.as_of,
+        action_kind=ActionKind(task.scenario.action_kind),
+        tools=tool_specs_of(task),
+        vocabulary=vocabulary(task.scenario.data_version),
+    )
+
+
+@lru_cache(maxsize=4)
+def vocabulary(data_version: str) -> tuple[Topic, ...]:
+    """Every dimension with its options; ``data_version`` only keys the cache."""
+    return tuple(
+        Topic(
+            slug=dimension.reference,
+            name=dimension.name,
+            question=dimension.question,
+            options=tuple(Option(**option) for option in dimension.options),
+        )
+        for dimension in Dimension.objects.select_related("domain").filter(data_version=data_version)
+    )
+
+
+def search_for(spec: AgentSpec, task: Task) -> Search:
+    """The history up to the task's moment; for the oracle the gold events and nothing else."""
+    if spec.uses_gold:
+        return _GoldSearch(task.pk)
+    return HistorySearch(task.persona_id, task.as_of)
+
+
+class _GoldSearch:
+    """Answers every query with the gold events of the task, for the method that is marked as cheating."""
+
+    def __init__(self, task_id: int) -> None:
+        self._task_id = task_id
+
+    def __call__(self, query: str, *, k: int = 10, **_: object) -> tuple[Evidence, ...]:
+        from bench.models import Checkpoint
+
+        through = Checkpoint.evidence.through
+        gold = through.objects.filter(checkpoint__task_id=self._task_id).values("event_id")
+        events = Event.objects.filter(pk__in=gold).order_by("-occurred_at", "-pk")[:k]
+        return tuple(Evidence(str(e.pk), e.occurred_at, e.channel, e.text) for e in events)

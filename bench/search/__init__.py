@@ -1,0 +1,5 @@
+"""Search over one persona's history: lexical, dense, hybrid and deep, behind one function."""
+
+from bench.search.engines import HistorySearch, search_history
+
+__all__ = ["HistorySearch", "search_history"]

@@ -1,0 +1,172 @@
+"""The engines behind one function. The same budget holds for every caller: ``k`` events, not more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from django.conf import settings
+from django.db import connection
+from numpy.typing import NDArray
+from pgvector import Vector
+
+from agents.contract import Engine, Evidence
+from agents.iba.deep import deep_search
+from bench.search.history import History, Scores, load_history
+from bench.search.vectors import query_vector
+
+# Weights of the standardised scores, measured by `eval_retrieval` (docs/retrieval.md).
+DENSE, NEIGHBOURS, SESSION = 1.0, 0.5, 0.35
+
+# Whole similarities of one persona in one row: cheaper than thousands of rows. The persona is written
+# into the plan's parameters each time (prepare=False), since a generic plan may leave the index aside.
+_SIMILARITIES = """
+    SELECT array_agg(1 - (vector <=> %s) ORDER BY event_id)
+    FROM bench_eventvector WHERE persona_id = %s AND model = %s AND event_id <= %s
+"""
+
+
+@dataclass(frozen=True)
+class HistorySearch:
+    """``agents.contract.Search`` for one persona up to one moment."""
+
+    persona_id: int
+    as_of: datetime | None
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        engine: Engine = Engine.HYBRID,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> tuple[Evidence, ...]:
+        return search_history(self.persona_id, self.as_of, query, k=k, engine=engine, since=since, until=until)
+
+
+def search_history(
+    persona_id: int,
+    as_of: datetime | None,
+    query: str,
+    *,
+    k: int,
+    engine: Engine = Engine.HYBRID,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> tuple[Evidence, ...]:
+    """The ``k`` best events, best first; ties go to the newer. Raises ValueError for k < 1."""
+    if k < 1:
+        raise ValueError(f"k is {k}; ask for at least one event")
+    history = load_history(persona_id, as_of)
+    if not len(history):
+        return ()
+    allowed = _window(history, since, until)
+    if not query.strip():
+        scores = history.times.copy()
+    elif engine is Engine.DEEP:
+        return _deep(history, as_of, query, k, since, until)
+    else:
+        scores = _score(history, query, engine)
+    return _best(history, scores, allowed, k)
+
+
+def _deep(
+    history: History, as_of: datetime | None, query: str, k: int, since: datetime | None, until: datetime | None
+) -> tuple[Evidence, ...]:
+    """Several searches folded into one, by the agents' own code; a window given here bounds each of them."""
+
+    def within(
+        query: str,
+        *,
+        k: int = 10,
+        engine: Engine = Engine.HYBRID,
+        since: datetime | None = since,
+        until: datetime | None = until,
+    ) -> tuple[Evidence, ...]:
+        return search_history(history.persona_id, as_of, query, k=k, engine=engine, since=since, until=until)
+
+    return deep_search(query, within, k, as_of or history.moments[-1])
+
+
+def _window(history: History, since: datetime | None, until: datetime | None) -> NDArray[np.bool_]:
+    allowed = np.ones(len(history), dtype=bool)
+    if since is not None:
+        allowed &= history.times >= since.timestamp()
+    if until is not None:
+        allowed &= history.times <= until.timestamp()
+    return allowed
+
+
+def _score(history: History, query: str, engine: Engine) -> Scores:
+    if engine is Engine.BM25:
+        return history.lexical_scores(query)
+    if engine is Engine.DENSE:
+        return dense_scores(history, query)
+    return hybrid_scores(history, query)
+
+
+def dense_scores(history: History, query: str) -> Scores:
+    """Cosine of every event, by an exact scan of the persona's vectors in PostgreSQL."""
+    parameters = [Vector(query_vector(query)), history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1])]
+    with connection.cursor() as cursor:
+        cursor.execute(_SIMILARITIES, parameters)
+        found = cursor.fetchone()[0]
+    if found is None or len(found) != len(history):
+        have = 0 if found is None else len(found)
+        raise LookupError(
+            f"{have} of {len(history)} events of persona {history.persona_id} have vectors of "
+            f"{settings.EMBEDDINGS_MODEL}; run `manage.py embed_events`"
+        )
+    return np.asarray(found, dtype=np.float64)
+
+
+def standardised(scores: Scores) -> Scores:
+    """Mean 0, standard deviation 1; all zeros where every score is the same."""
+    spread = scores.std()
+    return (scores - scores.mean()) / spread if spread > 0 else np.zeros_like(scores)
+
+
+def hybrid_scores(history: History, query: str) -> Scores:
+    """Standardised BM25 plus standardised cosine; within named sessions also what stands beside an event."""
+    own = standardised(history.lexical_scores(query)) + DENSE * standardised(dense_scores(history, query))
+    if not history.session_members:
+        return own
+    return own + NEIGHBOURS * _neighbours(history, own) + SESSION * _sessions(history, own)
+
+
+def _neighbours(history: History, own: Scores) -> Scores:
+    """Mean score of the event before and the one after, in the same session; an answer stands beside its question."""
+    total, count = np.zeros_like(own), np.zeros_like(own)
+    for rows in history.session_members:
+        total[rows[1:]] += own[rows[:-1]]
+        count[rows[1:]] += 1
+        total[rows[:-1]] += own[rows[1:]]
+        count[rows[:-1]] += 1
+    return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+
+
+def _sessions(history: History, own: Scores) -> Scores:
+    """The session's mean of its three best events, for each of its events."""
+    scores = np.zeros_like(own)
+    for rows in history.session_members:
+        best = np.sort(own[rows])[-3:]
+        scores[rows] = best.mean()
+    return scores
+
+
+def _best(history: History, scores: Scores, allowed: NDArray[np.bool_], k: int) -> tuple[Evidence, ...]:
+    rows = np.flatnonzero(allowed)
+    # lexsort: last key first; newest first among equals.
+    order = rows[np.lexsort((-rows, -scores[rows]))][:k]
+    return tuple(
+        Evidence(
+            event_id=str(history.ids[row]),
+            occurred_at=history.moments[row],
+            channel=history.channels[row],
+            text=history.texts[row],
+            score=float(scores[row]),
+        )
+        for row in order
+    )

@@ -1,0 +1,108 @@
+"""One persona's visible history in memory: what the lexical side and the fusion work on."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, lru_cache
+
+import bm25s
+import numpy as np
+import Stemmer
+from bm25s.stopwords import STOPWORDS_EN
+from numpy.typing import NDArray
+
+from bench.models import Event
+
+Scores = NDArray[np.float64]
+_TOKEN = re.compile(r"\w+")
+_STOP = frozenset(STOPWORDS_EN)
+_local = threading.local()
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-case stems without stop words."""
+    if not hasattr(_local, "stemmer"):
+        _local.stemmer = Stemmer.Stemmer("english")
+    words = [word for word in _TOKEN.findall(text.lower()) if word not in _STOP]
+    stems: list[str] = _local.stemmer.stemWords(words)
+    return stems
+
+
+@dataclass(frozen=True)
+class History:
+    """Events in order of time, all before one moment. Rows of every array are these events."""
+
+    persona_id: int
+    ids: NDArray[np.int64]
+    times: NDArray[np.float64]  # seconds since the epoch
+    channels: tuple[str, ...]
+    sessions: tuple[str, ...]
+    texts: tuple[str, ...]
+    moments: tuple[datetime, ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def lexical(self) -> bm25s.BM25 | None:
+        """Built over these events only, so that later ones do not even weigh on word frequencies."""
+        corpus = [tokens(text) for text in self.texts]
+        if not any(corpus):
+            return None
+        index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+        index.index(corpus, show_progress=False)
+        return index
+
+    @cached_property
+    def session_members(self) -> tuple[NDArray[np.int64], ...]:
+        """Row numbers of each named session of two or more events."""
+        groups: dict[str, list[int]] = {}
+        for row, session in enumerate(self.sessions):
+            if session:
+                groups.setdefault(session, []).append(row)
+        return tuple(np.array(rows) for rows in groups.values() if len(rows) > 1)
+
+    def lexical_scores(self, query: str) -> Scores:
+        """BM25 of every event, 0 where no word is shared."""
+        words = tokens(query)
+        if self.lexical is None or not words:
+            return np.zeros(len(self))
+        known = [word for word in words if word in self.lexical.vocab_dict]
+        if not known:
+            return np.zeros(len(self))
+        return np.asarray(self.lexical.get_scores(known), dtype=np.float64)
+
+
+def load_history(persona_id: int, as_of: datetime | None) -> History:
+    """The events that are visible at ``as_of`` (all for None), cached by what they are."""
+    events = Event.objects.filter(persona_id=persona_id)
+    if as_of is not None:
+        events = events.visible(persona_id, as_of)
+    last = events.order_by("-position").values_list("position", flat=True).first()
+    return _load(persona_id, -1 if last is None else last)
+
+
+@lru_cache(maxsize=512)
+def _load(persona_id: int, last_position: int) -> History:
+    rows = list(
+        Event.objects.filter(persona_id=persona_id, position__lte=last_position)
+        .order_by("position")
+        .values_list("pk", "occurred_at", "channel", "session", "text")
+    )
+    return History(
+        persona_id=persona_id,
+        ids=np.array([row[0] for row in rows], dtype=np.int64),
+        times=np.array([row[1].timestamp() for row in rows], dtype=np.float64),
+        channels=tuple(row[2] for row in rows),
+        sessions=tuple(row[3] for row in rows),
+        texts=tuple(row[4] for row in rows),
+        moments=tuple(row[1] for row in rows),
+    )
+
+
+def forget() -> None:
+    """Drop the cached histories; for tests and after an import."""
+    _load.cache_clear()
