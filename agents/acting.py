@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from agents import arguments as args
 from agents.contract import JSON, LLM, Action, ActionKind, CallTool, Constraint, Evidence, TaskInput, ToolResult
-from agents.rendering import chat, constraint_lines, evidence_lines, item_lines, quoted, section, task_values, tool_lines
+from agents.rendering import (
+    NONE,
+    chat,
+    constraint_lines,
+    evidence_lines,
+    item_lines,
+    one_line,
+    quoted,
+    section,
+    task_values,
+    tool_lines,
+)
 
 LOOKUP_ROUNDS = 2
 ITEMS_SHOWN = 30
@@ -56,19 +67,20 @@ def _constraint_sections(brief: Brief) -> str:
 
 
 def bullets(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {' '.join(line.split())}" for line in lines)
+    return "\n".join(f"- {one_line(line)}" for line in lines) or NONE
 
 
 def look_up(task: TaskInput, *, llm: LLM, call_tool: CallTool) -> tuple[JSON, ...]:
     """The items that the model's look-ups found, without repeats, in the order found."""
     items: dict[str, JSON] = {}
-    asked: set[str] = set()
+    asked: dict[str, str] = {}  # call -> what it found
     for _ in range(LOOKUP_ROUNDS):
         reply = llm.complete(
             chat(
                 "act/lookups",
                 **task_values(task),
                 tools=tool_lines(args.read_only_tools(task)),
+                calls=bullets(list(asked.values())),
                 items=item_lines(list(items.values())[:ITEMS_SHOWN]),
             ),
             stage="look_up",
@@ -78,8 +90,10 @@ def look_up(task: TaskInput, *, llm: LLM, call_tool: CallTool) -> tuple[JSON, ..
         if not fresh:
             break
         for call in fresh[:3]:
-            asked.add(_key(call))
-            collect(items, call_tool(call["tool"], call["arguments"]))
+            result = call_tool(call["tool"], call["arguments"])
+            found = result.content.get("error") or f"{len(result.content.get('items', []))} items"
+            asked[_key(call)] = f"{_key(call)}: {found}"
+            collect(items, result)
     return tuple(items.values())
 
 
@@ -91,7 +105,7 @@ def collect(items: dict[str, JSON], result: ToolResult) -> None:
 
 
 def _key(call: JSON) -> str:
-    return json.dumps([call["tool"], call["arguments"]], sort_keys=True)
+    return json.dumps({"tool": call["tool"], "arguments": call["arguments"]}, sort_keys=True, ensure_ascii=False)
 
 
 def _lookup_schema(task: TaskInput) -> JSON:

@@ -73,6 +73,12 @@ def find_days(text: str, now: datetime) -> tuple[date, ...]:
     return tuple(day for day in found if day is not None)
 
 
+def action_day(request: str, now: datetime) -> datetime:
+    """The start of the first day that a request names, if that lies ahead; else ``now``."""
+    ahead = [day for day in find_days(request, now) if day > now.date()]
+    return datetime.combine(ahead[0], time(), now.tzinfo) if ahead else now
+
+
 def validity(text: str, at: datetime) -> Span | None:
     """The limited time that a text of day ``at`` announces ("until the 14th", "for eight days"), or None."""
     for match in _UNTIL.finditer(text):

@@ -38,6 +38,19 @@ class Endpoint:
     reasoning: bool = False
     schema_mode: SchemaMode = "auto"
 
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(
+                f"endpoint {self.slug!r}: base_url must be http(s)://host..., got {parts.scheme!r}"
+            )
+        if self.max_in_flight < 1:
+            raise ValueError(
+                f"endpoint {self.slug!r}: max_in_flight must be at least 1, got {self.max_in_flight}"
+            )
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError(f"endpoint {self.slug!r}: the API key holds characters that no header can carry")
+
     @property
     def public_url(self) -> str:
         """The base URL without user, password and query: fit for messages."""

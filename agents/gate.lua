@@ -35,5 +35,7 @@ end
 redis.call('HSET', KEYS[2], 'at', now)
 redis.call('PEXPIRE', KEYS[2], 120000)
 redis.call('ZADD', KEYS[1], now + lease_ms, lease)
-redis.call('PEXPIRE', KEYS[1], lease_ms + 1000)
+if redis.call('PTTL', KEYS[1]) < lease_ms + 1000 then -- never shortens what a longer lease needs
+  redis.call('PEXPIRE', KEYS[1], lease_ms + 1000)
+end
 return 0

@@ -57,8 +57,10 @@ class LocalGate:
             key = (endpoint.slug, endpoint.max_in_flight)
             slots = self._slots.setdefault(key, threading.BoundedSemaphore(endpoint.max_in_flight))
         ends = time.monotonic() + wait_s
-        while not slots.acquire(timeout=max(0.0, min(LONGEST_POLL_S, ends - time.monotonic()))):
+        while not slots.acquire(blocking=False):
             _check_wait(endpoint, should_stop, wait_s, time.monotonic() >= ends)
+            if slots.acquire(timeout=max(0.0, min(LONGEST_POLL_S, ends - time.monotonic()))):
+                break
         try:
             yield
         finally:
@@ -69,13 +71,21 @@ class RedisGate:
     """The limits of an endpoint, shared by every worker on one Redis.
 
     A slot is a lease that expires, so the slots of a killed worker come back
-    after ``timeout_s`` plus half a minute. Requests and tokens a minute are
+    after ``timeout_s`` plus ``lease_margin_s``. Requests and tokens a minute are
     buckets that refill evenly; a bucket holds one minute's worth.
     """
 
-    def __init__(self, redis: Redis, *, prefix: str = "iba:gate", sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        prefix: str = "iba:gate",
+        lease_margin_s: float = LEASE_MARGIN_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._redis = redis
         self._prefix = prefix
+        self._lease_margin_s = lease_margin_s
         self._sleep = sleep
         self._take = redis.register_script(_script())
         # Threads that can't get a slot here anyway wait without polling Redis.
@@ -91,7 +101,7 @@ class RedisGate:
             pause = 0.0
             while (hint := self._try_take(endpoint, tokens_estimate, lease)) > 0:
                 pause = min(LONGEST_POLL_S, max(hint, pause * 1.5)) * _jitter.uniform(0.75, 1.25)
-                _check_wait(endpoint, should_stop, wait_s, time.monotonic() + pause > ends)
+                _check_wait(endpoint, should_stop, wait_s, time.monotonic() + max(hint, pause) > ends)
                 self._sleep(pause)
             try:
                 yield
@@ -100,7 +110,7 @@ class RedisGate:
 
     def in_flight(self, endpoint: Endpoint) -> int:
         """Leases held now, over all workers. Counts those that expire within the second."""
-        return int(self._redis.zcard(self._key(endpoint, "leases")))  # type: ignore[arg-type]
+        return int(self._redis.zcard(self._key(endpoint, "leases")))
 
     def _key(self, endpoint: Endpoint, part: str) -> str:
         return f"{self._prefix}:{{{endpoint.slug}}}:{part}"
@@ -108,13 +118,14 @@ class RedisGate:
     def _try_take(self, endpoint: Endpoint, tokens: int, lease: str) -> float:
         """0 where the slot was taken, else the seconds to wait before the next try."""
         keys = [self._key(endpoint, "leases"), self._key(endpoint, "buckets")]
-        lease_ms = int((endpoint.timeout_s + LEASE_MARGIN_S) * 1000)
+        lease_ms = int((endpoint.timeout_s + self._lease_margin_s) * 1000)
         limits = [endpoint.max_in_flight, endpoint.requests_per_minute, endpoint.tokens_per_minute]
         try:
             return int(self._take(keys=keys, args=[lease, lease_ms, *limits, tokens])) / 1000
         except RedisError as error:
             raise ModelUnavailable(
-                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. Start it or set REDIS_URL."
+                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. "
+                "Start it or set REDIS_URL."
             ) from error
 
     def _give_back(self, endpoint: Endpoint, lease: str) -> None:

@@ -5,7 +5,6 @@ What is bought is stored before it is read, and never bought again.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -21,7 +20,6 @@ from agents.contract import (
     CallLimitReached,
     Limits,
     Reply,
-    ToolCall,
     ToolSpec,
     Usage,
 )
@@ -36,7 +34,8 @@ from agents.endpoints import (
     measure_usage,
 )
 from agents.gates import Gate, LocalGate, RedisGate, never
-from agents.structured import Mode, NoObject, ask_for_schema, extract_object, repair_messages, schema_problem
+from agents.replies import read_reply
+from agents.structured import Mode, ask_for_schema, repair_messages
 from agents.transport import Courier, Rejected, connect
 
 __all__ = [
@@ -73,17 +72,6 @@ class _Wish:
     tools: tuple[ToolSpec, ...]
     temperature: float
     max_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What one answer holds; ``problem`` says why it can't be used, "" where it can."""
-
-    text: str
-    tool_calls: tuple[ToolCall, ...]
-    parsed: JSON | None
-    finish_reason: str
-    problem: str
 
 
 class OpenAILLM:
@@ -134,7 +122,7 @@ class OpenAILLM:
         temperature: float = 0.0,
         max_tokens: int = 900,
     ) -> Reply:
-        """See ``contract.LLM``. ``max_tokens`` is capped by the limits; a repair round counts as a model call.
+        """See ``contract.LLM``. The limits cap ``max_tokens``; a repair round counts as a model call.
 
         With ``schema`` and ``tools`` the model may call a tool instead, and then ``parsed`` is None.
         """
@@ -145,12 +133,14 @@ class OpenAILLM:
         for round_number in range(REPAIR_ROUNDS + 1):
             call, from_store, mode = self._ask(wish, round_number)
             usage, replayed = usage + call.usage, replayed and from_store
-            read = _read(call.response, wish, mode)
+            read = read_reply(call.response, schema=schema, mode=mode, max_tokens=room)
             if not read.problem:
                 return Reply(read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed)
-            repaired = tuple(repair_messages(first, read.text, read.problem))
+            # Grows from round to round: the same request again would be answered from the store.
+            repaired = tuple(repair_messages(wish.messages, read.text, read.problem))
             wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
-        raise BadReply(f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}", raw=read.text)
+        message = f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}"
+        raise BadReply(message, raw=read.text)
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, bought or replayed, and the schema mode it was asked in."""
@@ -160,7 +150,8 @@ class OpenAILLM:
         modes = self._modes(wish)
         requests = [self._request(wish, mode, spell_out=round_number > 0) for mode in modes]
         for mode, request in zip(modes, requests, strict=True):
-            if self._stored(request) is not None:  # also where the server would no longer say which mode works
+            # Before the server is asked: it may say something else today about the modes it takes.
+            if self._stored(request) is not None:
                 return self._answer(request, wish.stage)[0], True, mode
         for mode, request in zip(modes, requests, strict=True):
             try:
@@ -175,7 +166,7 @@ class OpenAILLM:
         raise AssertionError("unreachable")
 
     def _modes(self, wish: _Wish) -> tuple[Mode, ...]:
-        """The schema modes to try, in order. What worked before comes first; own tools rule out the forced one."""
+        """The schema modes to try, in order, from the one that worked. Own tools rule out the forced one."""
         if self._endpoint.schema_mode != "auto":
             return (self._endpoint.schema_mode,)
         known = connect(self._endpoint).mode
@@ -240,64 +231,3 @@ def _refuses(mode: Mode, refusal: Rejected) -> bool:
 def _tool_json(tool: ToolSpec) -> JSON:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
-
-
-def _read(response: JSON, wish: _Wish, mode: Mode | None) -> _Read:
-    """Reads one answer as the wish asks. Never raises for what a server may send."""
-    choices = response.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
-    text, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
-    calls, problem = _tool_calls(message.get("tool_calls"))
-    if mode == "tool":
-        text, calls, problem = _arguments_text(message) or text, (), ""
-    parsed = None
-    if not problem and wish.schema is not None and not calls:
-        parsed, problem = _parse(text, wish.schema)
-    if not text.strip() and not calls and (not problem or wish.schema is not None):
-        problem = "it is empty"
-    if problem and finish == "length":
-        problem += f"; it was cut off at {wish.max_tokens} tokens, so use fewer"
-    return _Read(text, calls, parsed, finish, problem)
-
-
-def _parse(text: str, schema: JSON) -> tuple[JSON | None, str]:
-    try:
-        value = extract_object(text)
-    except NoObject as error:
-        return None, str(error)
-    problem = schema_problem(value, schema)
-    return (None, problem) if problem else (value, "")
-
-
-def _text(content: Any) -> str:
-    """Content is a string, null, or a list of parts of which the text ones count."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _tool_calls(items: Any) -> tuple[tuple[ToolCall, ...], str]:
-    """The calls, or none and the problem with the first that can't be read."""
-    calls = []
-    for number, item in enumerate(items if isinstance(items, list) else []):
-        function = item.get("function") if isinstance(item, dict) else None
-        if not isinstance(function, dict):
-            return (), f"tool call {number} has no function"
-        arguments = function.get("arguments") or {}
-        try:
-            parsed = arguments if isinstance(arguments, dict) else json.loads(arguments)
-        except (TypeError, ValueError, RecursionError) as error:
-            return (), f"the arguments of tool call {number} are not JSON ({error})"
-        if not isinstance(parsed, dict):
-            return (), f"the arguments of tool call {number} are not a JSON object"
-        calls.append(ToolCall(str(item.get("id") or f"call_{number}"), str(function.get("name", "")), parsed))
-    return tuple(calls), ""
-
-
-def _arguments_text(message: JSON) -> str:
-    """The raw arguments of the first call, for the forced tool that carries a schema's answer."""
-    items = message.get("tool_calls")
-    function = items[0].get("function") if isinstance(items, list) and items and isinstance(items[0], dict) else None
-    arguments = function.get("arguments") if isinstance(function, dict) else None
-    return json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)

@@ -1,19 +1,17 @@
-"""Structured replies: how a schema is asked for, how an object is found in a reply, how a bad reply is repaired."""
+"""Structured replies: asking for a schema, finding the object in a reply, repairing a bad one."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from string import Template
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
 from agents.contract import JSON
+from agents.rendering import render
 
 Mode = Literal["json_schema", "tool", "prompt"]
 
@@ -26,7 +24,7 @@ class NoObject(ValueError):
 
 
 def extract_object(text: str) -> JSON:
-    """The first balanced JSON object in ``text``; prose, fences and a thinking block around it are passed over.
+    """The first balanced JSON object in ``text``; prose, fences and thinking around it are passed over.
 
     Raises NoObject. NaN and Infinity are not JSON.
     """
@@ -47,7 +45,7 @@ def extract_object(text: str) -> JSON:
 
 
 def _balanced_end(text: str, start: int) -> int:
-    """Index after the brace that closes the one at ``start``; -1 where none does. Braces in strings don't count."""
+    """Index after the brace that closes the one at ``start``; -1 where none does. Strings may hold braces."""
     depth, in_string, escaped = 0, False, False
     for index in range(start, len(text)):
         char = text[index]
@@ -82,7 +80,7 @@ def schema_problem(value: JSON, schema: JSON) -> str:
 
 
 def allows_strict(schema: Any) -> bool:
-    """True where every object in the schema closes itself and requires all its properties, as strict mode asks."""
+    """True where every object of the schema is closed and requires all it has, as strict mode asks."""
     if isinstance(schema, list):
         return all(allows_strict(part) for part in schema)
     if not isinstance(schema, dict):
@@ -109,17 +107,17 @@ def ask_for_schema(request: JSON, schema: JSON, mode: Mode, *, spell_out: bool =
         request["tools"] = [{"type": "function", "function": function}]
         request["tool_choice"] = {"type": "function", "function": {"name": REPLY_TOOL}}
     if mode == "prompt" or spell_out:
-        text = _prompt("schema").substitute(schema=json.dumps(schema, ensure_ascii=False))
+        text = render("llm/schema", schema=json.dumps(schema, ensure_ascii=False))
         request["messages"] = _with_user_text(request["messages"], text)
     return request
 
 
 def repair_messages(messages: Sequence[Mapping[str, Any]], raw: str, problem: str) -> list[JSON]:
-    """``messages`` with the bad reply and what is wrong with it. An empty reply is not shown: servers refuse it."""
+    """``messages``, the bad reply and what is wrong with it. An empty one is not shown: servers refuse it."""
     shown: list[JSON] = [dict(message) for message in messages]
     if raw.strip():
         shown.append({"role": "assistant", "content": raw})
-    return _with_user_text(shown, _prompt("repair").substitute(problem=problem))
+    return _with_user_text(shown, render("llm/repair", problem=problem))
 
 
 def _with_user_text(messages: Sequence[Mapping[str, Any]], text: str) -> list[JSON]:
@@ -131,8 +129,3 @@ def _with_user_text(messages: Sequence[Mapping[str, Any]], text: str) -> list[JS
     else:
         copies.append({"role": "user", "content": text})
     return copies
-
-
-@cache
-def _prompt(name: str) -> Template:
-    return Template((Path(__file__).parent / "prompts" / "llm" / f"{name}.md").read_text().strip())

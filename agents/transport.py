@@ -35,10 +35,10 @@ LONGEST_PAUSE_S = 30.0
 SLICE_S = 0.5  # a pause is slept in slices, so that cancelling does not wait for its end
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 
-_OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
+_OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _OVERFLOW_TEXT = re.compile(
-    r"maximum context length|context[ _](length|window|size)[^.]{0,40}exceed|exceeds? (the )?(available |model'?s? )?"
-    r"context|prompt is too long|must have less than \d+ tokens|inputs? tokens.{0,40}max_new_tokens.{0,20}must be",
+    r"maximum context length|context[ _](length|window|size)[^.]{0,40}exceed"
+    r"|exceeds? (the )?(available |model'?s? )?context|prompt is too long|max_new_tokens.{0,20}must be",
     re.IGNORECASE,
 )
 _jitter = random.SystemRandom()
@@ -74,13 +74,14 @@ _connections_lock = threading.Lock()
 
 
 def connect(endpoint: Endpoint) -> Connection:
-    """The process's one connection pool for ``endpoint``. A forked child gets its own: sockets can't be shared."""
+    """The process's one connection pool for ``endpoint``. A forked child gets its own."""
     key = (endpoint, os.getpid())
     with _connections_lock:
         if key not in _connections:
             room = endpoint.max_in_flight + 8
             # The limits' class is that of the HTTP library which this openai release uses.
-            limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=room, max_keepalive_connections=room)
+            new_limits = type(openai.DEFAULT_CONNECTION_LIMITS)
+            limits = new_limits(max_connections=room, max_keepalive_connections=room)
             client = openai.OpenAI(
                 base_url=endpoint.base_url,
                 api_key=endpoint.api_key or "none",
@@ -144,7 +145,9 @@ class Courier:
             seconds -= SLICE_S
 
     def _gave_up(self, failure: Transient, attempt: int, pause: float) -> ModelUnavailable:
-        why = f"{attempt} attempts" if attempt == ATTEMPTS else f"{attempt} attempts; the next in {pause:.0f} s is too late"
+        why = f"attempt {attempt} of {ATTEMPTS}"
+        if attempt < ATTEMPTS:
+            why += f"; waiting {pause:.0f} s would pass the deadline"
         return ModelUnavailable(
             f"endpoint {self.endpoint.slug!r} ({self.endpoint.public_url}): {failure} ({why}). "
             "Check that the server is up and its limits fit, then resume the run."
@@ -155,7 +158,6 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
     """One attempt. Raises Transient, or an LLMError that no retry can change."""
     try:
         raw = connect(endpoint).client.chat.completions.with_raw_response.create(**request, timeout=timeout_s)
-        answer = json.loads(raw.text)
     except openai.APITimeoutError:
         raise Transient(f"no answer within {timeout_s:.0f} s") from None
     except openai.APIConnectionError as error:
@@ -163,11 +165,24 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
         raise Transient(endpoint.redact(f"connection failed ({type(cause).__name__}: {cause})")) from None
     except openai.APIStatusError as error:
         raise _from_status(endpoint, error) from None
-    except ValueError:
+    try:
+        answer = json.loads(raw.text)
+    except (ValueError, RecursionError):
         raise Transient("status 200 with a body that is not JSON") from None
     if not isinstance(answer, dict):
         raise Transient(f"status 200 with a JSON {type(answer).__name__} where an object belongs")
-    return answer
+    return {name: _storable(value) for name, value in answer.items()}
+
+
+def _storable(value: Any) -> Any:
+    """``value`` without NUL and lone surrogates, which a model can write and no database keeps."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return value
 
 
 def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient | LLMError:
@@ -179,7 +194,7 @@ def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient 
     codes, detail = _server_words(error)
     detail = endpoint.redact(detail)[:300]
     if status != 429 and (codes & _OVERFLOW_CODES or _OVERFLOW_TEXT.search(detail)):
-        return ContextOverflow(f"{where}: status {status}: {detail} Shorten the prompt or use a longer context.")
+        return ContextOverflow(f"{where}: status {status}: {detail} Shorten the prompt.")
     if status == 429 and "insufficient_quota" in codes:
         return ModelUnavailable(f"{where}: status 429: {detail} The account has no quota left.")
     if status in TRANSIENT_STATUS or status >= 500:
@@ -189,7 +204,7 @@ def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient 
 
 
 def _server_words(error: openai.APIStatusError) -> tuple[set[str], str]:
-    """Codes and text of an error body; servers use {"error": {...}}, {"error": "text"}, {"detail": ...} or HTML."""
+    """Codes and text of an error body: {"error": {...}}, {"error": "text"}, {"detail": ...} or HTML."""
     body: Any = error.body
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         body = body["error"]
@@ -201,7 +216,7 @@ def _server_words(error: openai.APIStatusError) -> tuple[set[str], str]:
 
 
 def retry_after_s(headers: Any) -> float:
-    """Seconds from ``Retry-After-Ms`` or ``Retry-After`` (a number or an HTTP date); 0 where absent or unreadable."""
+    """Seconds from ``Retry-After-Ms`` or ``Retry-After`` (number or HTTP date); 0 where there is none."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -214,6 +229,6 @@ def retry_after_s(headers: Any) -> float:
 
 
 def _pause_s(attempt: int, asked_s: float) -> float:
-    """Never shorter than the server asked for; else doubling, with half of it random so that clients spread."""
-    own = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) * _jitter.uniform(0.5, 1.0)
+    """At least what the server asked for; else doubling, half of it random so that clients spread."""
+    own: float = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) * _jitter.uniform(0.5, 1.0)
     return max(own, asked_s * _jitter.uniform(1.0, 1.1))

@@ -1,5 +1,13 @@
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from iba_site import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("bench.dashboards.urls")),
+    path("login/", views.login, name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("healthz", views.healthz, name="healthz"),
+]

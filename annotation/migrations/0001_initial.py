@@ -6,63 +6,134 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('bench', '0001_initial'),
+        ("bench", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Batch',
+            name="Batch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=80)),
-                ('raters_wanted', models.PositiveSmallIntegerField(default=2)),
-                ('rubric_version', models.CharField(max_length=20)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='bench.run')),
-                ('trajectories', models.ManyToManyField(related_name='batches', to='bench.trajectory')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("raters_wanted", models.PositiveSmallIntegerField(default=2)),
+                ("rubric_version", models.CharField(max_length=20)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="batches", to="bench.run"
+                    ),
+                ),
+                ("trajectories", models.ManyToManyField(related_name="batches", to="bench.trajectory")),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('lease_until', models.DateTimeField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('committed_at', models.DateTimeField(blank=True, null=True)),
-                ('rater', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to=settings.AUTH_USER_MODEL)),
-                ('trajectory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='bench.trajectory')),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='annotation.batch')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("lease_until", models.DateTimeField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("committed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assignments",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "trajectory",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assignments",
+                        to="bench.trajectory",
+                    ),
+                ),
+                (
+                    "batch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assignments",
+                        to="annotation.batch",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='DraftGrade',
+            name="DraftGrade",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('value', models.CharField(blank=True, choices=[('pass', 'pass'), ('fail', 'fail'), ('cannot_judge', 'cannot judge')], max_length=12)),
-                ('comment', models.TextField(blank=True, default='', max_length=2000)),
-                ('saved_at', models.DateTimeField(auto_now=True)),
-                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to='annotation.assignment')),
-                ('checkpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='bench.checkpoint')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "value",
+                    models.CharField(
+                        blank=True,
+                        choices=[("pass", "pass"), ("fail", "fail"), ("cannot_judge", "cannot judge")],
+                        max_length=12,
+                    ),
+                ),
+                ("comment", models.TextField(blank=True, default="", max_length=2000)),
+                ("saved_at", models.DateTimeField(auto_now=True)),
+                (
+                    "assignment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drafts",
+                        to="annotation.assignment",
+                    ),
+                ),
+                (
+                    "checkpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="bench.checkpoint"
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(fields=('batch', 'trajectory', 'rater'), name='assignment_once_a_rater'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                fields=("batch", "trajectory", "rater"), name="assignment_once_a_rater"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='draftgrade',
-            constraint=models.UniqueConstraint(fields=('assignment', 'checkpoint'), name='draft_once_a_checkpoint'),
+            model_name="draftgrade",
+            constraint=models.UniqueConstraint(
+                fields=("assignment", "checkpoint"), name="draft_once_a_checkpoint"
+            ),
         ),
     ]

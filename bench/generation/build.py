@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -13,11 +13,13 @@ from typing import Any
 from django.db import transaction
 
 from bench.catalogue import Catalogue
-from bench.generation.histories import Author, make_history, procedural_author
+from bench.generation.authors import Author, author_of, procedural_author
+from bench.generation.histories import make_history
 from bench.generation.personas import make_persona
 from bench.generation.spec import EventSpec, PersonaSpec, TaskSpec, size_of
 from bench.generation.tasks import make_tasks
 from bench.models import Checkpoint, Dataset, Event, EventLabel, Persona, Scenario, Task
+from bench.search.vectors import embed_texts, index_events
 from bench.texts import text_sha256
 
 
@@ -118,6 +120,19 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
         scenarios = {str(s): s for s in Scenario.objects.select_related("domain")}
         for persona in personas:
             _write_persona(dataset, persona, scenarios)
+    return dataset
+
+
+def build_dataset(
+    catalogue: Catalogue, recipe: Recipe, *, model: str = "offline", say: Callable[[str], None]
+) -> Dataset:
+    """Generate, write and embed. After a kill the next call goes on where this one stopped."""
+    personas = generate(catalogue, recipe, author_of(recipe.author, model))
+    dataset = write_dataset(recipe, catalogue, personas)
+    ids = list(dataset.personas.values_list("pk", flat=True))
+    index_events(ids, progress=lambda done, total: say(f"embedded {done} of {total} texts"))
+    warm = sorted({task.request for persona in personas for task in persona.tasks})
+    embed_texts(warm, kind="query")
     return dataset
 
 

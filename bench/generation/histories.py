@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from bench.catalogue import Catalogue, Person, Text
+from bench.catalogue import Catalogue, Text
+from bench.generation.authors import Author
 from bench.generation.personas import day_number
 from bench.generation.spec import DAYS, EventSpec, PersonaSpec, Size, StatePeriod, Trait, day_at
 
-# How a text is worded for a person. The procedural author takes the authored words as they are.
-Author = Callable[[str, Person], str]
-
 _HOURS = {"calendar": (7, 20), "device_log": (0, 23), "watch_log": (17, 23), "bank": (6, 20)}
-
-
-def procedural_author(text: str, person: Person) -> str:
-    """The authored text, unchanged."""
-    return text
 
 
 @dataclass
@@ -102,7 +96,23 @@ def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, deck: _Deck) -
 
 
 def _event(day: int, text: Text, role: str, dimension: str, value: str, group: str, rng: Random) -> EventSpec:
-    return EventSpec(_moment(day, text.channel, rng), text.channel.value, text.text, role, dimension, value, group)
+    settled = settle(day, text.text, group)
+    return EventSpec(_moment(settled, text.channel, rng), text.channel.value, text.text, role, dimension, value, group)
+
+
+_WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s?day|nesday|rsday|urday)?\b", re.IGNORECASE)
+
+
+def settle(day: int, text: str, group: str = "") -> int:
+    """The nearest later day that fits the text: the weekday it names, a weekend where its condition says so."""
+    named = {_WEEKDAYS[match.lower()] for match in _WEEKDAY.findall(text)}
+    fitting = named if len(named) == 1 else set(range(7))
+    if group == "at_weekend":
+        fitting = fitting & {5, 6} or {5, 6}
+    elif group == "not at_weekend":
+        fitting = fitting - {5, 6} or {0, 1, 2, 3, 4}
+    return next(d for d in range(day, day + 7) if day_at(d).weekday() in fitting)
 
 
 def ordinal(day: int) -> str:

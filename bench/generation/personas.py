@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from bench.catalogue import Catalogue, Dimension, State
+from bench.catalogue import Catalogue, Dimension, State, Value
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
+
+MIN_FITTING_CUES = 4
 
 
 def make_persona(catalogue: Catalogue, size: Size, index: int, rng: Random) -> PersonaSpec:
@@ -56,18 +58,24 @@ def _trait(
     catalogue: Catalogue, domain: str, dimension: Dimension, tags: frozenset[str], position: int, rng: Random
 ) -> Trait:
     reference = f"{domain}.{dimension.slug}"
-    if position % 3 == 0 and dimension.conditions:
+    if position % 5 == 0 and dimension.conditions:
         condition = rng.choice(dimension.conditions)
         needs = catalogue.conditions[condition.when].needs
         if all(tag.value in tags for tag in needs):
             return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
-    if position % 3 == 1:
+    open_to = [value.slug for value in dimension.values if _can_show(value, tags)]
+    if position % 5 == 1:
         drift = rng.choice(dimension.drifts)
-        if drift.reason.suits(tags):
+        if drift.reason.suits(tags) and {drift.source, drift.target} <= set(open_to):
             day = rng.randint(TASKS_FROM_DAY // 2, TASKS_FROM_DAY)
             changed = (START + timedelta(days=day)).date()
             return Trait(reference, drift.target, was=drift.source, changed_on=changed)
-    return Trait(reference, rng.choice(dimension.values).slug)
+    return Trait(reference, rng.choice(open_to))
+
+
+def _can_show(value: Value, tags: frozenset[str]) -> bool:
+    """A value whose cues presume what the persona is not (a tenant, a parent) is not theirs to hold."""
+    return sum(cue.suits(tags) for cue in value.cues) >= MIN_FITTING_CUES
 
 
 def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random) -> tuple[StatePeriod, ...]:
@@ -76,7 +84,7 @@ def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random)
         (domain, state)
         for domain, data in catalogue.domains.items()
         for state in data.states.values()
-        if _bears(state, persona)
+        if _bears(state, persona) and _can_live(state, persona)
     ]
     rng.shuffle(candidates)
     # A state from elsewhere comes first in turn, so that every persona meets one.
@@ -100,6 +108,13 @@ def _bears(state: State, persona: PersonaSpec) -> bool:
     return any(
         effect.dimension in traits and traits[effect.dimension].value != effect.value for effect in state.effects
     )
+
+
+def _can_live(state: State, persona: PersonaSpec) -> bool:
+    """True where the persona can be given a start from which the end can be worked out, and a course."""
+    tags = frozenset(tag.value for tag in persona.person.tags)
+    dated = [text for text in state.cues.start if "{" in text.text and text.suits(tags)]
+    return bool(dated) and any(text.suits(tags) for text in state.cues.course)
 
 
 def _place(domain: str, state: State, chosen: list[StatePeriod], rng: Random) -> StatePeriod | None:

@@ -26,7 +26,7 @@ def release_connection() -> None:
 class DatabaseStore:
     """``agents.endpoints.CallStore``. Durable when ``put`` returns; one row a key, whoever buys first."""
 
-    def __init__(self, unit_id: int, endpoint: str) -> None:
+    def __init__(self, unit_id: int | None, endpoint: str) -> None:
         self._unit_id = unit_id
         self._endpoint = endpoint
 

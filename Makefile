@@ -1,0 +1,55 @@
+# Everything a clean clone needs: Python 3.11 to 3.13, git and make. See README.md.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export IBA_HOME ?= $(CURDIR)/.iba
+export PORT ?= 8000
+SERVE ?= 1
+PY := .venv/bin/python
+RUN := $(PY) manage.py
+
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser
+
+help: ## this list
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
+
+setup: .venv/.ready ## virtual environment with the locked dependencies
+
+.venv/.ready: uv.lock pyproject.toml tools/setup
+	@tools/setup
+	@touch $@
+
+demo: setup ## the starter dataset, four methods on the stand-in, the table, then the site
+	@$(PY) -m iba_site.demo $(if $(filter 0,$(SERVE)),--no-site,)
+
+serve: setup ## the site on PORT, with a worker
+	@$(PY) -m iba_site.services start postgres redis embeddings offline worker web
+
+worker: setup ## a worker in the foreground
+	@$(PY) -m iba_site.services start postgres redis embeddings offline
+	@$(PY) -m celery -A iba_site.celery worker --pool threads --concurrency $${WORKER_THREADS:-64} --loglevel INFO
+
+stop: ## end everything that this copy started
+	@if [ -x $(PY) ]; then $(PY) -m iba_site.services stop; fi
+
+browser: setup
+	@tools/browser
+
+test: setup browser ## the whole suite, browser tests included
+	@tools/test
+
+e2e: setup browser ## browser tests only
+	@tools/test tests/e2e
+
+lint: setup ## ruff, djlint, import rules, missing migrations
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/djlint templates --check --lint --quiet
+	@.venv/bin/lint-imports
+	@$(RUN) makemigrations --check --dry-run
+
+types: setup ## mypy, strict outside tests
+	@.venv/bin/mypy agents bench annotation iba_site
+
+format: setup
+	@.venv/bin/ruff check --fix-only -q . ; .venv/bin/ruff format -q .
+
+perf: setup ## timings, with a reference measured in the same run
+	@for suite in harness search ingest pages; do $(RUN) perf --suite $$suite --json - || exit 1; done

@@ -1,0 +1,1 @@
+"""IBA-Agent: deep retrieval, broad thinking, deep alignment, trajectory-level synthesis."""

@@ -1,0 +1,81 @@
+"""IBA-Agent: from the request to the action, one stage after the other. Each ablation switches off one part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.acting import Brief
+from agents.contract import LLM, CallTool, Constraint, Evidence, Limits, Search, Step, TaskInput, Trajectory
+from agents.course import Course
+from agents.dates import action_day
+from agents.iba.act import Done, act, act_plainly
+from agents.iba.align import align
+from agents.iba.consequences import consequences
+from agents.iba.fc import act_by_calls
+from agents.iba.model import Alignment, EvidenceNet
+from agents.iba.retrieve import retrieve, retrieve_plain
+from agents.iba.think import think
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which numbered parts of the method are on."""
+
+    deep_retrieval: bool = True
+    broad_thinking: bool = True
+    synthesis: bool = True
+    native_calls: bool = False
+
+
+def run(
+    task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits, parts: Parts = Parts()
+) -> Trajectory:
+    """The whole method. Raises ``Interrupted`` with the partial trajectory where a stage fails."""
+    with Course(llm=llm, call_tool=call_tool, limits=limits) as course:
+        if parts.deep_retrieval:
+            net = retrieve(task, llm=course, search=search, limits=limits)
+        else:
+            net = retrieve_plain(task, search=search, limits=limits)
+        course.evidence = net.evidence
+        course.add(net.trace)
+        alignment = _align(task, net, course) if parts.broad_thinking else Alignment(())
+        course.constraints = alignment.constraints
+        course.add(alignment.trace)
+        done = _act(task, net, alignment, course, limits, parts)
+        course.add(done.trace)
+        course.action, course.plan, course.links = done.action, done.plan, done.links
+    return course.trajectory()
+
+
+def _align(task: TaskInput, net: EvidenceNet, course: Course) -> Alignment:
+    thoughts = think(task, net, llm=course)
+    course.add(thoughts.trace)
+    course.constraints = thoughts.constraints
+    dates = {item.event_id: item.occurred_at for item in net.evidence}
+
+    day = action_day(task.request, task.as_of)
+
+    def resolve(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+        return align(constraints, dates=dates, request=task.request, as_of=task.as_of, day=day, topics=net.topics)
+
+    first = Alignment(resolve(thoughts.constraints))
+    further = consequences(task, net, first.active, llm=course)
+    resolved = resolve((*thoughts.constraints, *further))
+    decided = [{"id": item.constraint_id, "status": item.status, "reason": item.reason} for item in resolved]
+    count = len(Alignment(resolved).active)
+    step = Step("align", "code", f"{count} of {len(resolved)} constraints hold here and now.", {"decided": decided})
+    return Alignment(resolved, (step,))
+
+
+def _act(
+    task: TaskInput, net: EvidenceNet, alignment: Alignment, course: Course, limits: Limits, parts: Parts
+) -> Done:
+    evidence: tuple[Evidence, ...] = net.evidence
+    if not parts.broad_thinking:
+        return act_plainly(task, Brief(evidence), llm=course, call_tool=course.call_tool)
+    if not parts.synthesis:
+        brief = Brief(evidence, alignment.active, alignment.unresolved, restate_last=False)
+        return act_plainly(task, brief, llm=course, call_tool=course.call_tool)
+    stage = act_by_calls if parts.native_calls else act
+    return stage(task, alignment, evidence, llm=course, call_tool=course.call_tool, limits=limits)

@@ -1,0 +1,68 @@
+"""Faults on demand: which of them hits a request, decided by hash so that a run can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+MODELS = ("offline", "offline-judge-a", "offline-judge-b", "offline-judge-c")
+
+STATUS_KINDS = ("http429", "http500", "timeout")
+CONTENT_KINDS = ("malformed_json", "prose", "truncated", "empty_choices")
+KINDS = STATUS_KINDS + CONTENT_KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the server fails and how long it takes. Rates are 0..1, by kind, in the order of KINDS."""
+
+    rates: tuple[tuple[str, float], ...] = ()
+    latency_s: float = 0.0
+    seed: int = 0
+
+    def with_settings(self, settings: Iterable[str]) -> Behaviour:
+        """With ``KIND=RATE`` or ``latency=SECONDS`` over its own. A ValueError lists the kinds."""
+        rates, latency_s = dict(self.rates), self.latency_s
+        for setting in settings:
+            name, _, number = setting.strip().partition("=")
+            value = _number(setting, number)
+            if name == "latency":
+                latency_s = value
+            elif name in KINDS and value <= 1:
+                rates[name] = value
+            else:
+                allowed = ", ".join(KINDS)
+                raise ValueError(
+                    f"unknown setting {setting!r}: use latency=SECONDS or KIND=0..1 of {allowed}"
+                )
+        ordered = tuple((kind, rates[kind]) for kind in KINDS if kind in rates)
+        return replace(self, rates=ordered, latency_s=latency_s)
+
+    def fault(self, request_hash: str, attempt: int) -> str:
+        """The fault of this attempt at this request, "" for none."""
+        for kind, rate in self.rates:
+            if _draw(f"{self.seed}/{kind}/{request_hash}/{attempt}") < rate:
+                return kind
+        return ""
+
+
+def split_model(name: str) -> tuple[str, list[str]]:
+    """``offline+http429=0.2+latency=1`` -> ("offline", ["http429=0.2", "latency=1"])."""
+    model, *settings = name.split("+")
+    return model, settings
+
+
+def _number(setting: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"setting {setting!r}: {text!r} is not a number") from None
+    if not 0 <= value <= 3600:
+        raise ValueError(f"setting {setting!r}: the number must be 0 or more and at most 3600")
+    return value
+
+
+def _draw(text: str) -> float:
+    """A number in [0, 1), the same for the same text."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) / 2**64

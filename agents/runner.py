@@ -1,0 +1,128 @@
+"""Runs one agent on one task: every ending becomes a trajectory, and the budget is checked here for all."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from agents.budget import evidence_tokens
+from agents.contract import (
+    JSON,
+    LLM,
+    CallTool,
+    Engine,
+    Evidence,
+    Limits,
+    LLMError,
+    Reply,
+    Search,
+    TaskInput,
+    Termination,
+    ToolSpec,
+    Trajectory,
+    Usage,
+)
+from agents.course import Interrupted
+from agents.registry import AgentSpec
+from agents.rendering import one_line
+
+SHORTEST_CHECKED = 24  # characters; a shorter text may stand in a prompt by chance
+
+
+class BudgetBroken(AssertionError):
+    """An agent showed a model more of the history than it may, or than it reports."""
+
+
+def run_agent(
+    spec: AgentSpec, task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits
+) -> Trajectory:
+    """Never raises for what the agent does: errors are in ``termination`` and ``error``.
+
+    An LLMError gives the termination that it names, anything else AGENT_ERROR with the traceback;
+    steps taken so far are kept. A broken budget is an AGENT_ERROR, too, and voids the action.
+    """
+    watch = _Watch(llm, search)
+    try:
+        done = spec.function(task, llm=watch, search=watch.search, call_tool=call_tool, limits=limits)
+    except Interrupted as stop:
+        cause = stop.__cause__ if isinstance(stop.__cause__, Exception) else stop
+        done = _ended(stop.trajectory, cause)
+    except Exception as error:  # the process edge: an agent may be anybody's code
+        done = _ended(Trajectory(Termination.AGENT_ERROR), error)
+    done = replace(done, usage=watch.usage)
+    try:
+        check_budget(spec, done, limits)
+        watch.check_shown(done, task)
+    except BudgetBroken as error:
+        return replace(done, termination=Termination.AGENT_ERROR, action=None, error=str(error))
+    return done
+
+
+def check_budget(spec: AgentSpec, trajectory: Trajectory, limits: Limits) -> None:
+    """Raises BudgetBroken where a method of equal budget reports more evidence than it may have seen."""
+    events, tokens = len(trajectory.evidence), evidence_tokens(trajectory.evidence)
+    if spec.equal_budget and (events > limits.evidence_events or tokens > limits.evidence_tokens):
+        raise BudgetBroken(
+            f"{spec.name} used {events} events and {tokens} tokens of evidence; "
+            f"allowed are {limits.evidence_events} and {limits.evidence_tokens}"
+        )
+
+
+class _Watch:
+    """Sits between the agent and the model and the search, and remembers what passed."""
+
+    def __init__(self, llm: LLM, search: Search) -> None:
+        self._llm, self._search = llm, search
+        self._found: dict[str, str] = {}
+        self._prompts: list[str] = []
+        self.usage = Usage()
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stage: str,
+        schema: JSON | None = None,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float = 0.0,
+        max_tokens: int = 900,
+    ) -> Reply:
+        reply = self._llm.complete(
+            messages, stage=stage, schema=schema, tools=tools, temperature=temperature, max_tokens=max_tokens
+        )
+        # Only a prompt that was read counts: one that overflowed the context was refused unread.
+        self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
+        self.usage += reply.usage
+        return reply
+
+    def search(
+        self, query: str, *, k: int = 10, engine: Engine = Engine.HYBRID,
+        since: datetime | None = None, until: datetime | None = None,
+    ) -> tuple[Evidence, ...]:  # fmt: skip
+        hits = self._search(query, k=k, engine=engine, since=since, until=until)
+        self._found.update((hit.event_id, one_line(hit.text)) for hit in hits)
+        return hits
+
+    def check_shown(self, trajectory: Trajectory, task: TaskInput) -> None:
+        """Raises BudgetBroken where a prompt holds a found text that the trajectory does not report."""
+        reported = "\n".join([one_line(task.request), *(one_line(item.text) for item in trajectory.evidence)])
+        prompts = "\n".join(self._prompts)
+        for event_id, text in self._found.items():
+            if len(text) >= SHORTEST_CHECKED and text not in reported and text in prompts:
+                raise BudgetBroken(f"event {event_id} was shown to the model but is not in the trajectory's evidence")
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def _ended(partial: Trajectory, error: Exception) -> Trajectory:
+    if isinstance(error, LLMError):
+        return replace(partial, termination=error.termination, error=f"{type(error).__name__}: {error}")
+    text = "".join(traceback.format_exception(error))
+    return replace(partial, termination=Termination.AGENT_ERROR, error=text)

@@ -1,0 +1,113 @@
+"""Who grades what next. A place is one (batch, trajectory); it takes ``raters_wanted`` raters and never more.
+
+Locks are always taken in the order rater, place, assignment, trajectory.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotation.batches import Place
+from annotation.models import Assignment, Batch
+
+LEASE = timedelta(minutes=30)
+
+
+class AlreadySubmitted(Exception):
+    """The assignment is committed; nothing about it can change."""
+
+
+def own_open(*, rater_id: int) -> Assignment | None:
+    """The assignment that the rater has begun and not submitted, the one with the youngest lease first."""
+    mine = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True)
+    return mine.select_related("batch", "trajectory").order_by("-lease_until").first()
+
+
+def waiting(*, rater_id: int, now: datetime) -> QuerySet[Place]:
+    """Places that this rater may take, the least graded first.
+
+    A rater grades a trajectory once under a rubric version, in whatever batch.
+    An own assignment that was begun does not stand in its owner's way.
+    """
+    same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id")).order_by()
+    others = same.filter(_holding(now), batch_id=OuterRef("batch_id")).exclude(rater_id=rater_id)
+    held = others.values("trajectory_id").annotate(n=Count("pk")).values("n")
+    done = same.filter(
+        rater_id=rater_id,
+        committed_at__isnull=False,
+        batch__rubric_version=OuterRef("batch__rubric_version"),
+    )
+    return (
+        Place.objects.annotate(held=Coalesce(Subquery(held, output_field=IntegerField()), 0))
+        .filter(~Exists(done), held__lt=F("batch__raters_wanted"))
+        .order_by("held", "batch_id", "pk")
+    )
+
+
+def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
+    """The rater's own open assignment, else the next place, leased; None where nothing is left for them.
+
+    Places that another rater is taking at this moment are passed over first
+    and waited for only where no other is left.
+    """
+    for skip_locked in (True, False):
+        places = list(waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:50])
+        for place_id in [None, *places]:
+            taken = _try(rater_id, place_id, now, skip_locked=skip_locked)
+            if taken is not None:
+                return taken
+    return None
+
+
+@transaction.atomic
+def _try(rater_id: int, place_id: int | None, now: datetime, *, skip_locked: bool) -> Assignment | None:
+    """One attempt in one transaction; without a place it only looks for the rater's own open assignment."""
+    get_user_model().objects.select_for_update(no_key=True).get(pk=rater_id)
+    mine = own_open(rater_id=rater_id)
+    if mine is not None and hold(assignment=mine, now=now):
+        return mine
+    if place_id is None:
+        return None
+    place = Place.objects.select_for_update(skip_locked=skip_locked, no_key=True).filter(pk=place_id).first()
+    if place is None or not _is_free(place.batch_id, place.trajectory_id, rater_id, now):
+        return None
+    assignment, _ = Assignment.objects.update_or_create(
+        batch_id=place.batch_id,
+        trajectory_id=place.trajectory_id,
+        rater_id=rater_id,
+        defaults={"lease_until": now + LEASE},
+    )
+    return assignment
+
+
+@transaction.atomic
+def hold(*, assignment: Assignment, now: datetime) -> bool:
+    """Extends the lease. False where it had run out and others have taken all places since.
+
+    Raises AlreadySubmitted.
+    """
+    place = Place.objects.filter(batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id)
+    place.select_for_update(no_key=True).get()
+    current = Assignment.objects.select_for_update().get(pk=assignment.pk)
+    if current.committed_at is not None:
+        raise AlreadySubmitted(f"You submitted this trajectory at {current.committed_at:%H:%M:%S}.")
+    lapsed = current.lease_until <= now
+    if lapsed and not _is_free(current.batch_id, current.trajectory_id, current.rater_id, now):
+        return False
+    Assignment.objects.filter(pk=assignment.pk).update(lease_until=now + LEASE)
+    return True
+
+
+def _holding(now: datetime) -> Q:
+    return Q(committed_at__isnull=False) | Q(lease_until__gt=now)
+
+
+def _is_free(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) -> bool:
+    """To be asked under the place's lock only."""
+    others = Assignment.objects.filter(_holding(now), batch_id=batch_id, trajectory_id=trajectory_id)
+    return others.exclude(rater_id=rater_id).count() < Batch.objects.get(pk=batch_id).raters_wanted

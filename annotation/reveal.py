@@ -1,0 +1,50 @@
+"""What a rater may see of others once the own grades are committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.models import Assignment
+from annotation.verdicts import latest
+from bench.models import Checkpoint, Verdict
+from bench.scoring.types import VerdictSource
+
+
+class NotYet(Exception):
+    """The rater has not submitted; nothing is shown."""
+
+    def __init__(self) -> None:
+        super().__init__("Submit your grades first; what others said is shown after that.")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One checkpoint. ``machines``: rule and judges. ``others``: how many other raters graded it."""
+
+    number: int
+    checkpoint: Checkpoint
+    mine: Verdict
+    machines: tuple[Verdict, ...]
+    others: int
+
+
+def compared(assignment: Assignment) -> list[Compared]:
+    """The rater's own verdicts beside those of rule and judges, in order. Raises NotYet."""
+    if assignment.committed_at is None:
+        raise NotYet
+    found = latest(trajectory_id=assignment.trajectory_id, rubric_version=assignment.batch.rubric_version)
+    checkpoints = Checkpoint.objects.filter(pk__in=found).prefetch_related("evidence").order_by("position")
+    return [
+        line
+        for number, checkpoint in enumerate(checkpoints, start=1)
+        if (line := _compared(number, checkpoint, found[checkpoint.pk], assignment.rater_id))
+    ]
+
+
+def _compared(number: int, checkpoint: Checkpoint, verdicts: list[Verdict], rater_id: int) -> Compared | None:
+    humans = [row for row in verdicts if row.source == VerdictSource.HUMAN]
+    mine = next((row for row in humans if row.rater_id == rater_id), None)
+    if mine is None:
+        return None
+    machines = tuple(row for row in verdicts if row.source in (VerdictSource.RULE, VerdictSource.JUDGE))
+    return Compared(number, checkpoint, mine, machines, len(humans) - 1)

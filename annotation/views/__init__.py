@@ -1,0 +1,1 @@
+"""Pages of the human half, one file a page group."""

@@ -1,0 +1,53 @@
+"""Who agrees with whom in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from bench.models import Run
+from bench.scoring.agreement_report import GROUPINGS, agreement_of
+from iba_site.access import may_see_results, require
+
+KINDS = {
+    "human-human": "Raters among one another",
+    "judge-judge": "Judges among one another",
+    "human-judge": "Raters against judges",
+    "human-rule": "Raters against rules",
+    "judge-rule": "Judges against rules",
+}
+
+
+@require_GET
+@require(may_see_results)
+def agreement(request: HttpRequest) -> HttpResponse:
+    runs = list(Run.objects.select_related("dataset")[:100])
+    asked = request.GET.get("run", "")
+    run = (
+        runs[0] if runs and not asked else Run.objects.filter(pk=asked if asked.isdecimal() else None).first()
+    )
+    if asked and run is None:
+        raise Http404(f"There is no run {asked[:20]}.")
+    report = agreement_of(run) if run else None
+    context = {"runs": runs, "run": run, "report": report, "tables": _tables(report) if report else []}
+    return render(request, "annotation/agreement.html", context)
+
+
+def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The report's rows as tables with a title: all together, pair by pair, then group by group."""
+    overall = [{**row, "label": KINDS[row["kind"]]} for row in report["overall"]]
+    tables = [{"title": "All together", "head": "who", "rows": overall, "open": True}]
+    pairs = [{**row, "label": f"{row['a']} and {row['b']}"} for row in report["pairs"]]
+    if pairs:
+        tables.append({"title": "Two by two", "head": "pair", "rows": pairs, "open": True})
+    for by in GROUPINGS:
+        rows = [{**row, "label": row["group"]} for row in report["groups"] if row["by"] == by]
+        if rows:
+            title = f"By {by.replace('_', ' ')}"
+            tables.append(
+                {"title": title, "head": by.replace("_", " "), "rows": rows, "open": by == "domain"}
+            )
+    return tables

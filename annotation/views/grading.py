@@ -1,0 +1,189 @@
+"""Grading one trajectory, saving on the way, submitting, and the reveal behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.access import own_assignment
+from annotation.grading import (
+    COMMENT_CHARS,
+    Line,
+    OpenCheckpoints,
+    PlaceTaken,
+    rubric,
+    save_comments,
+    save_grade,
+    submit,
+)
+from annotation.models import Assignment
+from annotation.queue import AlreadySubmitted, hold, take_next
+from annotation.reveal import NotYet, compared
+from annotation.transcript import transcript
+from bench.models import Checkpoint
+from iba_site.access import may_annotate, require
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@require(may_annotate)
+def grade(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET shows the trajectory with its rubric; POST submits."""
+    assignment = own_assignment(request, pk)
+    now = timezone.now()
+    if request.method == "POST":
+        return _submit(request, assignment, now)
+    try:
+        holds = hold(assignment=assignment, now=now)
+    except AlreadySubmitted:
+        return redirect("reveal", pk=pk)
+    return _page(request, assignment, error="" if holds else str(PlaceTaken()))
+
+
+def _submit(request: HttpRequest, assignment: Assignment, now: datetime) -> HttpResponse:
+    """A second submit of the same page finds the work done and only moves on."""
+    try:
+        save_comments(assignment=assignment, comments=_comments(request), now=now)
+        submit(assignment=assignment, now=now)
+    except (OpenCheckpoints, PlaceTaken, ValueError) as error:
+        missing = error.positions if isinstance(error, OpenCheckpoints) else ()
+        return _page(request, assignment, error=str(error), missing=missing, status=422)
+    except AlreadySubmitted:
+        pass
+    following = take_next(rater_id=assignment.rater_id, now=now)
+    if following is None:
+        messages.success(request, "Submitted. That was the last one for you.")
+        return redirect("reveal", pk=assignment.pk)
+    return redirect(f"{reverse('grade', args=[following.pk])}?after={assignment.pk}")
+
+
+def _comments(request: HttpRequest) -> dict[int, str]:
+    prefix = "comment-"
+    return {
+        int(name.removeprefix(prefix)): _text(value)
+        for name, value in request.POST.items()
+        if name.startswith(prefix) and name.removeprefix(prefix).isdecimal() and isinstance(value, str)
+    }
+
+
+def _text(value: str) -> str:
+    """A comment as it was typed: browsers send CR LF, and a NUL could be sent that no column takes."""
+    return value.replace("\r\n", "\n").replace("\x00", "")
+
+
+def _page(
+    request: HttpRequest,
+    assignment: Assignment,
+    *,
+    error: str = "",
+    missing: Sequence[int] = (),
+    status: int = 200,
+) -> HttpResponse:
+    lines = rubric(assignment)
+    done = Assignment.objects.filter(
+        batch_id=assignment.batch_id, rater_id=assignment.rater_id, committed_at__isnull=False
+    )
+    context = {
+        **_progress(assignment, lines),
+        "lines": lines,
+        "transcript": transcript(assignment.trajectory),
+        "open_id": _open(request, lines, missing),
+        "missing": missing,
+        "error": error,
+        "place": done.count() + 1,
+        "batch_size": assignment.batch.trajectories.count(),
+        "after": request.GET.get("after", "") if request.GET.get("after", "").isdecimal() else "",
+        "comment_chars": COMMENT_CHARS,
+    }
+    return render(request, "annotation/grading.html", context, status=status)
+
+
+def _open(request: HttpRequest, lines: Sequence[Line], missing: Sequence[int]) -> int | None:
+    """The one checkpoint that is unfolded: a missing one, the one asked for, else one without a grade."""
+    asked = request.GET.get("open", "")
+    if missing:
+        return lines[missing[0] - 1].checkpoint.pk
+    if any(str(line.checkpoint.pk) == asked for line in lines):
+        return int(asked)
+    fresh = (line.checkpoint.pk for line in lines if not line.value)
+    return next(fresh, lines[0].checkpoint.pk if lines else None)
+
+
+def _progress(assignment: Assignment, lines: Sequence[Line]) -> dict[str, Any]:
+    newest = assignment.drafts.order_by("-saved_at").first()
+    return {
+        "assignment": assignment,
+        "graded": sum(bool(line.value) for line in lines),
+        "total": len(lines),
+        "saved_at": newest.saved_at if newest else None,
+    }
+
+
+@never_cache
+@require_POST
+@require(may_annotate)
+def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
+    """Autosave of one grade or comment. htmx gets the fragment, a plain form the page again."""
+    assignment = own_assignment(request, pk)
+    comment = request.POST.get(f"comment-{checkpoint_id}")
+    problem = ""
+    try:
+        holds = save_grade(
+            assignment=assignment,
+            checkpoint_id=checkpoint_id,
+            now=timezone.now(),
+            value=request.POST.get("value"),
+            comment=None if comment is None else _text(comment),
+        )
+        problem = "" if holds else str(PlaceTaken())
+        status = 200
+    except Checkpoint.DoesNotExist as error:
+        raise Http404("This trajectory has no such checkpoint.") from error
+    except AlreadySubmitted as error:
+        problem, status = str(error), 409
+    except ValueError as error:
+        problem, status = str(error), 422
+    return _saved(request, assignment, checkpoint_id, problem, status)
+
+
+def _saved(
+    request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int
+) -> HttpResponse:
+    lines = rubric(assignment)
+    if getattr(request, "htmx", False):
+        line = next(line for line in lines if line.checkpoint.pk == checkpoint_id)
+        context = {**_progress(assignment, lines), "line": line, "problem": problem, "oob": True}
+        return render(request, "annotation/grading.html#saved", context, status=status)
+    if problem:
+        messages.error(request, problem)
+    number = next((line.number for line in lines if line.checkpoint.pk == checkpoint_id), 1)
+    return redirect(f"{reverse('grade', args=[assignment.pk])}?open={checkpoint_id}#checkpoint-{number}")
+
+
+@never_cache
+@require_GET
+@require(may_annotate)
+def reveal(request: HttpRequest, pk: int) -> HttpResponse:
+    assignment = own_assignment(request, pk)
+    try:
+        lines = compared(assignment)
+    except NotYet as error:
+        messages.info(request, str(error))
+        return redirect("grade", pk=pk)
+    context = {
+        "assignment": assignment,
+        "lines": lines,
+        "transcript": transcript(assignment.trajectory),
+        "others": max((line.others for line in lines), default=0),
+        "simulated": any(row.simulated for line in lines for row in line.machines),
+    }
+    return render(request, "annotation/reveal.html", context)

@@ -1,0 +1,72 @@
+"""The rater's queue, and the page where an administrator fills it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.batches import Choice, NothingToGrade, create_batch, own_counts, progress, submitted_since
+from annotation.forms import BatchForm
+from annotation.queue import own_open, take_next, waiting
+from bench.models import Run
+from iba_site.access import may_annotate, may_launch, require
+
+
+@require_GET
+@require(may_annotate)
+def queue(request: HttpRequest) -> HttpResponse:
+    rater_id, now = int(request.user.pk or 0), timezone.now()
+    begun = own_open(rater_id=rater_id)
+    context = {
+        "begun": begun,
+        "graded": begun.drafts.exclude(value="").count() if begun else 0,
+        "checkpoints": begun.trajectory.unit.task.checkpoints.count() if begun else 0,
+        "waiting": waiting(rater_id=rater_id, now=now).count(),
+        "today": submitted_since(
+            rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)
+        ),
+        "batches": own_counts(rater_id=rater_id),
+        "may_launch": may_launch(request.user),
+    }
+    return render(request, "annotation/queue.html", context)
+
+
+@require_POST
+@require(may_annotate)
+def next_assignment(request: HttpRequest) -> HttpResponse:
+    taken = take_next(rater_id=int(request.user.pk or 0), now=timezone.now())
+    if taken is None:
+        messages.info(request, "Nothing is left for you to grade.")
+        return redirect("annotate")
+    return redirect("grade", pk=taken.pk)
+
+
+@require_http_methods(["GET", "POST"])
+@require(may_launch)
+def new_batch(request: HttpRequest) -> HttpResponse:
+    form = BatchForm(request.POST or None, initial={"run": request.GET.get("run")})
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            batch = create_batch(
+                run=chosen["run"],
+                choice=Choice(chosen["choice"]),
+                domain=chosen["domain"].slug if chosen["domain"] else "",
+                size=chosen["size"],
+                raters_wanted=chosen["raters_wanted"],
+                name=chosen["name"],
+                created_by=request.user,
+            )
+        except NothingToGrade as error:
+            form.add_error(None, str(error))
+        else:
+            made = batch.trajectories.count()
+            messages.success(
+                request, f"Batch {batch.pk} holds {made} trajectories for {batch.raters_wanted} raters each."
+            )
+            return redirect("new_batch")
+    context = {"form": form, "batches": progress(), "has_runs": Run.objects.exists()}
+    return render(request, "annotation/new_batch.html", context, status=422 if form.errors else 200)

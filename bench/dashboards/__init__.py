@@ -1,0 +1,1 @@
+"""Pages that show what runs measured. Queries read, charts draw, views put them together."""

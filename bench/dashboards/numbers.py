@@ -1,0 +1,169 @@
+"""How numbers and names are written on pages. Never more digits than the interval supports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from agents.registry import resolve
+
+DASH = "–"
+MINUS = "−"  # noqa: RUF001 (the sign, not a hyphen)
+COVERAGE_FOR_HEADLINE = 0.95
+
+Measure = Mapping[str, Any]
+
+
+def digits_for(low: float | None, high: float | None) -> int:
+    """Decimals that an interval supports: 1 where it is 0.4 wide or wider, 3 where under 0.01, else 2."""
+    if low is None or high is None:
+        return 2
+    width = high - low
+    return 1 if width >= 0.4 else 3 if 0 < width < 0.01 else 2
+
+
+def share(value: float | None, digits: int = 2) -> str:
+    """0.78, or a dash for None."""
+    return DASH if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """+0.20 or −0.03, with a real minus sign."""  # noqa: RUF002
+    if value is None:
+        return DASH
+    text = f"{abs(value):.{digits}f}"
+    if float(text) == 0:
+        return text
+    return f"{'+' if value > 0 else MINUS}{text}"
+
+
+def interval(measure: Measure, *, sign: bool = False) -> str:
+    """(0.74–0.81), or "" where there is none."""
+    low, high = measure.get("low"), measure.get("high")
+    if low is None or high is None:
+        return ""
+    write = signed if sign else share
+    digits = digits_for(low, high)
+    joint = " to " if sign else DASH
+    return f"({write(low, digits)}{joint}{write(high, digits)})"
+
+
+def p_value(value: float | None) -> str:
+    """0.03, or <0.001 where it is smaller."""
+    if value is None:
+        return DASH
+    return "<0.001" if value < 0.001 else f"{value:.3f}" if value < 0.01 else f"{value:.2f}"
+
+
+def pair_words(pair: Mapping[str, Any]) -> str:
+    """What a paired difference says; an interval that contains zero is never read as a lead."""
+    if pair.get("difference") is None:
+        return "no unit that both have scored"
+    if not pair["distinguishable"]:
+        return "not distinguishable"
+    better = pair["a"] if pair["difference"] > 0 else pair["b"]
+    return f"{method_label(better)} is ahead"
+
+
+def percent(value: float | None) -> str:
+    """41%; a share that is not nothing is never written as 0%."""
+    if value is None:
+        return DASH
+    if 0 < value < 0.005:
+        return "<1%"
+    return f"{value * 100:.0f}%"
+
+
+def usd(value: float | None) -> str:
+    """$8.10; cents are kept small amounts long enough to be seen."""
+    if value is None:
+        return DASH
+    return f"${value:,.2f}" if value == 0 or value >= 0.01 else "<$0.01"
+
+
+def seconds(value: float | None) -> str:
+    """320 ms, 9.2 s, 4 min 10 s or 2 h 5 min."""
+    if value is None:
+        return DASH
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def clock(moment: datetime | timedelta | float | None, now: datetime) -> str:
+    """When something will end, as a clock time; takes a moment, a span or seconds from now."""
+    if moment is None:
+        return DASH
+    if not isinstance(moment, datetime):
+        moment = now + (moment if isinstance(moment, timedelta) else timedelta(seconds=moment))
+    if moment.date() == now.date():
+        return f"{moment:%H:%M}"
+    return f"{moment:%a} {moment.day} {moment:%b %H:%M}"
+
+
+def coverage(cell: Mapping[str, Any]) -> float | None:
+    """Evaluated over planned units, 0..1; None where nothing was planned."""
+    return cell["evaluated"] / cell["planned"] if cell.get("planned") else None
+
+
+def withheld(cell: Mapping[str, Any]) -> str:
+    """Why this cell has no headline number, or ""."""
+    covered = coverage(cell)
+    if covered is None:
+        return "nothing was planned"
+    if covered >= COVERAGE_FOR_HEADLINE:
+        return ""
+    # 94.6% must not read as 95%.
+    return (
+        f"evaluated {cell['evaluated']:,} of {cell['planned']:,} ({int(covered * 100)}%); "
+        "no headline below 95%"
+    )
+
+
+@lru_cache(maxsize=256)
+def method_label(name: str) -> str:
+    """The method's name for people; the given name where it is not registered any more."""
+    try:
+        return resolve(name).label
+    except ValueError:
+        return name
+
+
+def method_class(name: str) -> str:
+    """The CSS class that carries the method's one colour."""
+    if "-" in name:
+        return "m-ablation"
+    return f"m-{name}" if name in METHOD_COLOURS else "m-other"
+
+
+def method_colour(name: str) -> str:
+    """The same colour as a CSS value, for marks in charts."""
+    return f"var(--{method_class(name)})"
+
+
+METHOD_COLOURS = frozenset(
+    ("iba", "iba_fc", "rag", "recency", "full_history", "no_history", "profile", "react", "reminder", "oracle")
+)
+
+STAGE_WORDS: Mapping[str, str] = {
+    "not_retrieved": "not retrieved",
+    "no_constraint": "no constraint drawn",
+    "resolved_wrongly": "resolved wrongly",
+    "not_in_plan": "not in the plan",
+    "not_in_action": "not in the action",
+    "not_acted": "retrieved, not acted on",
+    "judged_wrong": "judged wrong",
+    "over_applied": "over-applied",
+    "unknown": "unknown",
+}
+
+
+def stage_words(stage: str) -> str:
+    return STAGE_WORDS.get(stage, stage.replace("_", " "))

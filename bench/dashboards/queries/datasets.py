@@ -1,0 +1,59 @@
+"""Datasets, their personas and histories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from bench.models import Dataset, Event, Persona, Task
+
+
+def newest_of_each() -> list[Dataset]:
+    """The newest complete version under each name, with the number of its runs. One query."""
+    found: dict[str, Dataset] = {}
+    for dataset in Dataset.objects.filter(complete=True).annotate(run_count=Count("runs")).order_by("name", "-version"):
+        found.setdefault(dataset.name, dataset)
+    return list(found.values())
+
+
+def versions(name: str) -> QuerySet[Dataset]:
+    return Dataset.objects.filter(name=name, complete=True).annotate(run_count=Count("runs")).order_by("-version")
+
+
+def personas(dataset: Dataset) -> QuerySet[Persona]:
+    return dataset.personas.annotate(
+        event_count=Count("events", distinct=True), task_count=Count("tasks", distinct=True)
+    ).order_by("slug")
+
+
+def tasks_by_domain(dataset: Dataset) -> list[dict[str, Any]]:
+    rows = (
+        Task.objects.of_dataset(dataset.pk)
+        .order_by()
+        .values("scenario__domain__slug", "scenario__domain__name", "scenario__domain__position")
+        .annotate(
+            tasks=Count("pk"),
+            api=Count("pk", filter=Q(scenario__action_kind="call_api")),
+            scenarios=Count("scenario", distinct=True),
+        )
+    )
+    return sorted(rows, key=lambda row: row["scenario__domain__position"])
+
+
+def history(persona: Persona, *, gold: bool, channel: str = "", role: str = "", words: str = "") -> QuerySet[Event]:
+    """Events in order of time; labels are fetched only for those who may see gold."""
+    events = Event.objects.filter(persona=persona).order_by("position")
+    if gold:
+        events = events.select_related("label")
+        if role:
+            events = events.filter(label__role=role)
+    if channel:
+        events = events.filter(channel=channel)
+    if words:
+        events = events.filter(text__icontains=words)
+    return events
+
+
+def channels(persona: Persona) -> list[str]:
+    return sorted(Event.objects.filter(persona=persona).order_by().values_list("channel", flat=True).distinct())

@@ -1,0 +1,146 @@
+"""Which run a dashboard shows, and its numbers in the order and shape of the page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q
+
+from bench.dashboards import numbers
+from bench.dashboards.charts import Forest, IntervalRow, forest
+from bench.models import CheckpointScore, Domain, Run, RunStatus, Trajectory
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The run that a dashboard shows, and what else could be chosen."""
+
+    run: Run | None
+    candidates: list[Run]
+    simulated_shown: bool
+    simulated_hidden: int  # simulated candidates left out
+
+    @property
+    def only_simulated(self) -> bool:
+        return self.run is not None and self.run.simulated and all(run.simulated for run in self.candidates)
+
+
+def choose_run(asked: str, *, simulated: bool) -> Choice:
+    """The newest finished run of each dataset, model and kind. Simulated ones only if asked, or if alone. Two queries."""
+    newest: dict[tuple[str, str, bool], Run] = {}
+    done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results")
+    for run in done.order_by("-id")[:500]:
+        newest.setdefault((run.dataset.name, run.model, run.simulated), run)
+    real = [run for run in newest.values() if not run.simulated]
+    shown = list(newest.values()) if simulated or not real else real
+    wanted = next((run for run in shown if str(run.pk) == asked), None)
+    first = next((run for run in shown if not run.simulated), shown[0] if shown else None)
+    chosen = wanted or first
+    run = Run.objects.select_related("dataset").get(pk=chosen.pk) if chosen else None
+    return Choice(run, shown, any(run.simulated for run in shown), len(newest) - len(shown))
+
+
+def ranked(cells: Sequence[Cell]) -> list[Cell]:
+    """Best task success first; withheld cells after those, and methods that use gold last, since they never rank."""
+
+    def place(cell: Cell) -> tuple[bool, bool, float]:
+        mean = cell["task_success"]["mean"]
+        return bool(cell.get("uses_gold")), bool(numbers.withheld(cell)), -(mean if mean is not None else -1)
+
+    return sorted(cells, key=place)
+
+
+def success_forest(cells: Sequence[Cell], *, simulated: bool, domain: str = "") -> Forest | None:
+    """Task success by method; rows without a headline are left out, and the table says why."""
+    rows = []
+    for cell in cells:
+        value = cell["by_domain"].get(domain, {}).get("task_success") if domain else cell["task_success"]
+        if not value or value["mean"] is None or numbers.withheld(cell):
+            continue
+        name = cell["method"]
+        rows.append(
+            IntervalRow(
+                numbers.method_label(name), value["mean"], value["low"], value["high"],
+                numbers.method_colour(name), hollow=simulated,
+            )
+        )  # fmt: skip
+    return forest(rows)
+
+
+def heat(cells: Sequence[Cell], domains: Sequence[Domain]) -> list[dict[str, Any]]:
+    """One row a domain: task success of every method, with the shade (0 to 9) of its cell."""
+    rows = []
+    for domain in domains:
+        values = [cell["by_domain"].get(domain.slug, {}).get("task_success") for cell in cells]
+        if any(value for value in values):
+            rows.append({"domain": domain, "values": [_shaded(value) for value in values]})
+    return rows
+
+
+def _shaded(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not value or value["mean"] is None:
+        return {"mean": None, "shade": "none", "n": 0}
+    return {**value, "shade": min(9, int(value["mean"] * 10)), "interval": numbers.interval(value)}
+
+
+def gap_table(funnel: Mapping[str, Sequence[Mapping[str, Any]]], methods: Sequence[str]) -> list[dict[str, Any]]:
+    """One row a stage in the order of the course: share and number of failed preference checkpoints by method."""
+    counts: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for method, stages in funnel.items():
+        for stage in stages:
+            counts[stage["stage"]][method] = stage
+    order = [*(stage for stage in numbers.STAGE_WORDS if stage in counts), *(counts.keys() - numbers.STAGE_WORDS.keys())]
+    none = {"count": 0, "share": 0.0}
+    return [{"stage": s, "cells": [{"method": m, **counts[s].get(m, none)} for m in methods]} for s in order]
+
+
+def against(paired: Sequence[Mapping[str, Any]], metric: str = "task_success") -> list[dict[str, Any]]:
+    """Differences of the first method of each pair against the other, for one metric."""
+    return [dict(pair) for pair in paired if pair["metric"] == metric]
+
+
+def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:
+    """Task success of each scenario of the domain by method: ``{scenario, name, methods: {m: {passed, n}}}``. One query."""
+    trajectories = (
+        Trajectory.objects.filter(unit__run=run, unit__task__scenario__domain=domain)
+        .annotate(
+            wanted=Count("scores"),
+            known=Count("scores", filter=~Q(scores__combined="")),
+            passed=Count("scores", filter=Q(scores__combined="pass")),
+        )
+        .values_list("unit__task__scenario__slug", "unit__task__scenario__name", "unit__method", "wanted", "known", "passed")
+    )
+    found: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(dict)
+    for slug, name, method, wanted, known, passed in trajectories:
+        cell = found[(slug, name)].setdefault(method, {"n": 0, "passed": 0})
+        if wanted and known == wanted:
+            cell["n"] += 1
+            cell["passed"] += passed == wanted
+    return [{"slug": slug, "name": name, "methods": _rates(methods)} for (slug, name), methods in sorted(found.items())]
+
+
+def satisfaction_by_dimension(run: Run, domain: Domain) -> list[dict[str, Any]]:
+    """Share of passed preference checkpoints by dimension and method, in tasks of the domain. One query."""
+    rows = (
+        CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__task__scenario__domain=domain)
+        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"])
+        .order_by()
+        .values_list("checkpoint__dimension", "trajectory__unit__method")
+        .annotate(n=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
+    )
+    found: dict[str, dict[str, dict[str, int]]] = defaultdict(dict)
+    for dimension, method, n, passed in rows:
+        found[dimension][method] = {"n": n, "passed": passed}
+    return [{"slug": slug, "name": slug, "methods": _rates(methods)} for slug, methods in sorted(found.items())]
+
+
+def _rates(methods: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
+    return {
+        method: _shaded({"mean": cell["passed"] / cell["n"] if cell["n"] else None, "n": cell["n"], "low": None, "high": None})
+        for method, cell in methods.items()
+    }

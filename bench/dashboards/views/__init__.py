@@ -1,0 +1,1 @@
+"""One file a page. Views parse, authorise, call, render."""

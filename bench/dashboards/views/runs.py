@@ -1,0 +1,133 @@
+"""The list of runs, the launch form, and the live page of one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from bench.dashboards import numbers
+from bench.dashboards.forms import LaunchForm
+from bench.dashboards.nouns import check_results, see_run
+from bench.dashboards.queries import overview
+from bench.dashboards.queries import runs as queries
+from bench.models import Run, RunStatus
+from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
+from bench.runs.launch import LaunchError, launch_run, plan_run
+from bench.runs.progress import progress_of
+from bench.runs.tasks import dispatch
+from bench.scoring.results import VIEWS, compute, results_of
+from iba_site.access import may_launch, require
+
+PER_PAGE = 30
+
+
+def run_list(request: HttpRequest) -> HttpResponse:
+    check_results(request.user)
+    runs = Run.objects.select_related("dataset", "created_by").defer("results")
+    page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
+    counts = queries.unit_counts(list(page))
+    rows = [(run, counts.get(run.pk, {"planned": 0, "done": 0, "failed": 0})) for run in page]
+    return render(
+        request, "dashboards/run_list.html", {"page_obj": page, "rows": rows, "may_launch": may_launch(request.user)}
+    )
+
+
+@require(may_launch)
+def run_new(request: HttpRequest) -> HttpResponseBase:
+    form = LaunchForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            run = launch_run(user=request.user, **form.wish())
+        except LaunchError as error:
+            form.add_error(None, str(error))
+        else:
+            url = reverse("run-detail", args=[run.pk])
+            return HttpResponseClientRedirect(url) if _is_htmx(request) else redirect(url)
+    invalid = bool(form.errors)
+    counted = form if form.is_bound else LaunchForm(form.data_for_get())
+    context = {"form": form, **_units(counted)}
+    fragment = "#launch-form" if _is_htmx(request) else ""
+    return render(request, f"dashboards/run_new.html{fragment}", context, status=422 if invalid else 200)
+
+
+@require_GET
+@require(may_launch)
+def run_units(request: HttpRequest) -> HttpResponse:
+    """The launch button with the number of units that the form asks for."""
+    return render(request, "dashboards/run_new.html#launch-units", _units(LaunchForm(request.GET)))
+
+
+def _units(form: LaunchForm) -> dict[str, Any]:
+    """``units`` to be launched, or None and in ``why_not`` the reason."""
+    if not form.is_valid():
+        field, errors = next(iter(form.errors.items()))
+        return {"units": None, "why_not": f"{field.replace('_', ' ')}: {errors[0]}"}
+    try:
+        return {"units": plan_run(**form.wish()).units, "why_not": ""}
+    except LaunchError as error:
+        return {"units": None, "why_not": str(error)}
+
+
+@vary_on_headers("HX-Request")
+def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    run = see_run(request.user, pk)
+    progress = progress_of(run)
+    domains = queries.domains_of(progress)
+    context: dict[str, Any] = {
+        "run": run,
+        "progress": progress,
+        "is_over": RunStatus(run.status).is_over,
+        "domains": domains,
+        "rows": queries.progress_rows(run, progress, domains),
+        "calls": queries.recent_calls(run),
+        "ends": numbers.clock(progress.ends_at, timezone.now()),
+        "may_launch": may_launch(request.user),
+        "judges": [judge["slug"] for judge in run.manifest["judges"]],
+    }
+    if context["is_over"]:
+        context |= _results(run, request.GET.get("view", ""))
+    fragment = "#run-live" if _is_htmx(request) else ""
+    return render(request, f"dashboards/run_detail.html{fragment}", context)
+
+
+def _results(run: Run, view: str) -> dict[str, Any]:
+    chosen = view if view in VIEWS else "combined"
+    results = results_of(run) if chosen == "combined" else compute(run, view=chosen)
+    return {
+        "view": chosen,
+        "views": VIEWS,
+        "cells": overview.ranked(results["cells"]),
+        "pairs": overview.against(results["paired"]),
+    }
+
+
+@require_POST
+@require(may_launch)
+def run_act(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
+    """Pause, resume, cancel, or retry what failed; then back to the page of the run."""
+    run = see_run(request.user, pk)
+    if verb == "pause":
+        pause_run(run.pk)
+    elif verb == "cancel":
+        cancel_run(run.pk)
+    elif verb == "resume":
+        resume_run(run.pk)
+        dispatch(run.pk)
+    else:
+        count = retry_failed(run.pk)
+        dispatch(run.pk)
+        messages.success(request, f"{count:,} failed units are queued again; what was paid for is replayed.")
+    return redirect("run-detail", pk=run.pk)
+
+
+def _is_htmx(request: HttpRequest) -> bool:
+    return bool(request.htmx)  # type: ignore[attr-defined]

@@ -1,0 +1,133 @@
+"""Validity gates: what must hold of a dataset before its numbers mean anything."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.catalogue.words import content_stems
+from bench.models import Checkpoint, CheckpointKind, Dataset, Event, EventLabel, Task
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate: ``value`` was measured on the rows, ``limit`` says what is allowed."""
+
+    name: str
+    value: float
+    limit: str
+    passed: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check_dataset(dataset: Dataset) -> list[Gate]:
+    """All gates, in a fixed order."""
+    preferences = list(
+        Checkpoint.objects.filter(task__persona__dataset=dataset, kind=CheckpointKind.PREFERENCE)
+        .select_related("task__scenario__domain")
+        .prefetch_related("evidence")
+    )
+    by_task: dict[int, list[Checkpoint]] = defaultdict(list)
+    for checkpoint in preferences:
+        by_task[checkpoint.task_id].append(checkpoint)
+    labels = _labels(dataset)
+    return [
+        _none("gold evidence after the as-of time", sum(_late(c) for c in preferences)),
+        _none("preference checkpoints without gold evidence", sum(not c.evidence.all() for c in preferences)),
+        _at_least("share of tasks with 3 or more constraints", _share(by_task, lambda c: len(c) >= 3), 0.8),
+        _at_least("share of tasks with 5 or more gold events", _share(by_task, lambda c: len(_events(c)) >= 5), 0.6),
+        _none("cues that name their value", _named_values(dataset)),
+        _none("requests that name a value they should not", _telling_requests(preferences, labels)),
+        _none("distractors among the gold events", _distracting(preferences)),
+        _none("API tasks without an item that satisfies all", _unsolvable(dataset, by_task)),
+        _none("texts that stand twice in one history", _repeated(dataset)),
+        _at_least("kinds of conflict", float(len({c.conflict for c in preferences} - {""})), 4),
+        _at_most("share of the most frequent value over its dimension, mean", _majority(preferences), 0.7),
+    ]
+
+
+def _none(name: str, count: int) -> Gate:
+    return Gate(name, float(count), "0", count == 0)
+
+
+def _at_least(name: str, value: float, limit: float) -> Gate:
+    return Gate(name, round(value, 4), f"at least {limit}", value >= limit)
+
+
+def _at_most(name: str, value: float, limit: float) -> Gate:
+    return Gate(name, round(value, 4), f"at most {limit}", value <= limit)
+
+
+def _late(checkpoint: Checkpoint) -> bool:
+    return any(event.occurred_at >= checkpoint.task.as_of for event in checkpoint.evidence.all())
+
+
+def _events(checkpoints: list[Checkpoint]) -> set[int]:
+    return {event.pk for checkpoint in checkpoints for event in checkpoint.evidence.all()}
+
+
+def _share(by_task: dict[int, list[Checkpoint]], holds: Any) -> float:
+    return sum(map(holds, by_task.values())) / len(by_task) if by_task else 0.0
+
+
+def _labels(dataset: Dataset) -> dict[tuple[str, str], str]:
+    """(dimension, value) -> label, as the catalogue words it now."""
+    from bench.models import Dimension
+
+    return {
+        (dimension.reference, option["slug"]): option["label"]
+        for dimension in Dimension.objects.select_related("domain")
+        for option in dimension.options
+    }
+
+
+def _named_values(dataset: Dataset) -> int:
+    labels = _labels(dataset)
+    cues = EventLabel.objects.filter(event__persona__dataset=dataset, role__in=["cue", "condition"])
+    return sum(
+        bool(content_stems(labels.get((dimension, value), "")) & content_stems(text))
+        for dimension, value, text in cues.values_list("dimension", "value", "event__text")
+    )
+
+
+def _telling_requests(checkpoints: list[Checkpoint], labels: dict[tuple[str, str], str]) -> int:
+    """Requests that hold every content word of the label of a value which they should leave open."""
+    telling = 0
+    for checkpoint in checkpoints:
+        words = content_stems(labels.get((checkpoint.dimension, checkpoint.value), ""))
+        telling += bool(words) and words <= content_stems(checkpoint.task.request)
+    return telling
+
+
+def _distracting(checkpoints: list[Checkpoint]) -> int:
+    gold = {event.pk for checkpoint in checkpoints for event in checkpoint.evidence.all()}
+    return EventLabel.objects.filter(event_id__in=gold, role__in=["distractor", "everyday"]).count()
+
+
+def _unsolvable(dataset: Dataset, by_task: dict[int, list[Checkpoint]]) -> int:
+    tasks = Task.objects.of_dataset(dataset.pk).exclude(world={}).prefetch_related("checkpoints")
+    return sum(not _solvable(task) for task in tasks)
+
+
+def _solvable(task: Task) -> bool:
+    wanted = {
+        c.rule["item_field"]: str(c.rule["equals"]) for c in task.checkpoints.all() if c.rule and "item_field" in c.rule
+    }
+    return any(all(str(item.get(f)) == value for f, value in wanted.items()) for item in task.world["items"])
+
+
+def _repeated(dataset: Dataset) -> int:
+    rows = Event.objects.filter(persona__dataset=dataset).values_list("persona_id", "text_sha256")
+    return sum(count - 1 for count in Counter(rows).values())
+
+
+def _majority(checkpoints: list[Checkpoint]) -> float:
+    """Mean over dimensions of how often a guesser of the most frequent value would be right."""
+    values: dict[str, Counter[str]] = defaultdict(Counter)
+    for checkpoint in checkpoints:
+        values[checkpoint.dimension][checkpoint.value] += 1
+    shares = [max(counts.values()) / counts.total() for counts in values.values() if counts.total() >= 5]
+    return sum(shares) / len(shares) if shares else 0.0

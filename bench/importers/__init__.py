@@ -1,0 +1,1 @@
+"""Histories from elsewhere: public datasets and our own JSONL."""

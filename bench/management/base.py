@@ -1,0 +1,72 @@
+"""What every command of ours shares: --json PATH, errors as one line, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from agents.embeddings import EmbeddingError
+from bench.catalogue import CatalogueError
+from bench.runs.endpoints import KeyMissing, UnknownModel
+from bench.runs.launch import LaunchError
+from bench.search.vectors import EmbeddingsMissing
+from iba_site.services import ServiceError
+
+# Faults of what the user gave, or of what surrounds us. Anything else is our own fault and keeps its traceback.
+EXPECTED = (
+    CatalogueError,
+    EmbeddingError,
+    EmbeddingsMissing,
+    KeyMissing,
+    LaunchError,
+    ServiceError,
+    UnknownModel,
+    ValueError,
+    LookupError,
+    OSError,
+)
+
+
+class JsonCommand(BaseCommand):
+    """A command that writes one JSON document. Subclasses implement ``arguments`` and ``run``."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", metavar="PATH", help="write the result as JSON to PATH, - for standard output")
+        self.arguments(parser)
+
+    def arguments(self, parser: CommandParser) -> None:
+        """Add the command's own options."""
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Do the work and return what --json writes."""
+        raise TypeError(f"{type(self).__module__} does not say what to run")
+
+    def failed(self, result: dict[str, Any]) -> str:
+        """Why the exit code must not be 0, "" where it may."""
+        return ""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        target = options.pop("json")
+        try:
+            result = self.run(**options)
+            self._write(target, result)
+        except EXPECTED as error:
+            raise CommandError(str(error)) from error
+        if reason := self.failed(result):
+            raise CommandError(reason)
+
+    def say(self, text: str) -> None:
+        """Progress for people."""
+        print(text, file=sys.stderr, flush=True)
+
+    def _write(self, target: str | None, result: dict[str, Any]) -> None:
+        text = json.dumps(result, indent=2, ensure_ascii=False, default=str)
+        if target == "-":
+            self.stdout.write(text)
+        elif target:
+            Path(target).write_text(text + "\n", encoding="utf-8")
+            self.say(f"wrote {target}")

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from agents.endpoints import Endpoint as ModelEndpoint
+from bench.management.base import JsonCommand
+from bench.models import Endpoint
+from bench.runs.endpoints import encrypt_key, is_offline
+
+
+class Command(JsonCommand):
+    help = "Register a model behind the OpenAI protocol, or change what is registered under the slug."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("--base-url", required=True, help="such as http://127.0.0.1:8080/v1")
+        parser.add_argument("--model", required=True, help="the model's name as the server knows it")
+        parser.add_argument("--family", required=True, help="model family, such as qwen; judges should be of another")
+        parser.add_argument("--key-env", default="", help="environment variable that holds the key")
+        parser.add_argument("--key-stdin", action="store_true", help="read the key from standard input, stored encrypted")
+        parser.add_argument("--context-tokens", type=int, default=32768)
+        parser.add_argument("--price-in", type=float, default=0.0, help="USD a million prompt tokens")
+        parser.add_argument("--price-out", type=float, default=0.0, help="USD a million generated tokens")
+        parser.add_argument("--max-in-flight", type=int, default=32)
+        parser.add_argument("--requests-per-minute", type=int, default=600)
+        parser.add_argument("--tokens-per-minute", type=int, default=1_000_000)
+        parser.add_argument("--timeout-s", type=float, default=120)
+        parser.add_argument("--reasoning", action="store_true")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        slug = options["slug"]
+        if is_offline(slug):
+            raise ValueError(f"slug {slug!r} is the stand-in's own; choose another")
+        ModelEndpoint(slug=slug, base_url=options["base_url"], model=options["model"])
+        fields = {
+            "base_url": options["base_url"],
+            "model": options["model"],
+            "family": options["family"],
+            "key_env": options["key_env"],
+            "context_tokens": options["context_tokens"],
+            "price_in_per_mtok_usd": options["price_in"],
+            "price_out_per_mtok_usd": options["price_out"],
+            "max_in_flight": options["max_in_flight"],
+            "requests_per_minute": options["requests_per_minute"],
+            "tokens_per_minute": options["tokens_per_minute"],
+            "timeout_s": options["timeout_s"],
+            "reasoning": options["reasoning"],
+        }
+        if options["key_stdin"]:
+            fields["key_encrypted"] = encrypt_key(sys.stdin.readline().strip())
+        _, created = Endpoint.objects.update_or_create(slug=slug, defaults=fields)
+        return {"slug": slug, "created": created}

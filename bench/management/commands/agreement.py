@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bench.management.base import JsonCommand
+from bench.models import Run
+from bench.scoring.agreement_report import agreement_of
+
+
+class Command(JsonCommand):
+    help = "How far raters and judges agree in a run: AC1, alpha, kappa, raw agreement, effective votes."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--run", type=int, required=True, help="number of the run")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        run = Run.objects.filter(pk=options["run"]).first()
+        if run is None:
+            known = ", ".join(map(str, Run.objects.values_list("pk", flat=True)[:5])) or "none yet"
+            raise ValueError(f"there is no run {options['run']}; the newest are: {known}")
+        return agreement_of(run)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from agents.contract import Engine, Evidence
+from bench.importers.histories import locomo_histories, write_histories
+from bench.importers.locomo import Dialogue, read_locomo
+from bench.management.base import JsonCommand
+from bench.models import Dataset, Event, Persona
+from bench.search import search_history
+from bench.search.evaluate import Probe, evaluate
+from bench.search.gold import dataset_probes
+from bench.search.vectors import embed_texts, index_events
+from iba_site import services
+
+
+class Command(JsonCommand):
+    help = "Measure how much known evidence each engine finds: LoCoMo questions, or the gold events of a dataset."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--source", required=True, choices=["locomo", "dataset"])
+        parser.add_argument("--path", help="locomo10.json, for --source locomo")
+        parser.add_argument("--dataset", help="name, for --source dataset")
+        parser.add_argument("--engines", default="bm25,dense,hybrid,deep")
+        parser.add_argument("--limit", type=int, help="questions, at most")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        engines = [_engine(name) for name in options["engines"].split(",") if name]
+        services.ensure("embeddings")
+        if options["source"] == "locomo":
+            if not options["path"]:
+                raise ValueError("--path is missing: name the LoCoMo file")
+            dialogues = read_locomo(Path(options["path"]))
+            probes, skipped = _locomo_probes(dialogues, self.say)
+        else:
+            dataset = Dataset.objects.newest(options["dataset"] or "")
+            if dataset is None:
+                raise ValueError(f"unknown dataset {options['dataset']!r}")
+            probes, skipped = dataset_probes(dataset), []
+        probes = probes[: options["limit"]]
+        embed_texts([probe.text for probe in probes], kind="query")
+        measured = evaluate(probes, engines, self.say)
+        for engine, row in measured.items():
+            self.say(f"{engine:7} recall@10 {row['recall']['10']:.4f}  mrr {row['mrr']:.4f}  p95 {row['ms_p95']:.1f} ms")
+        return {
+            "source": options["source"],
+            "questions": len(probes),
+            "units": sum(len(probe.gold) for probe in probes),
+            "skipped": skipped,
+            "engines": measured,
+        }
+
+
+def _engine(name: str) -> Engine:
+    try:
+        return Engine(name.strip())
+    except ValueError as error:
+        raise ValueError(f"unknown engine {name!r}; allowed: {', '.join(Engine)}") from error
+
+
+def _locomo_probes(dialogues: tuple[Dialogue, ...], say: Any) -> tuple[list[Probe], list[dict[str, str]]]:
+    dataset = write_histories("locomo", "locomo", locomo_histories(dialogues))
+    personas = {p.slug: p for p in Persona.objects.filter(dataset=dataset)}
+    index_events([p.pk for p in personas.values()], progress=lambda done, total: say(f"embedded {done} of {total} turns"))
+    probes, skipped = [], []
+    for dialogue in dialogues:
+        persona = personas[dialogue.sample]
+        ids = _event_ids(persona, dialogue)
+        find = partial(_find, persona.pk)
+        probes += [Probe(q.text, frozenset(ids[t] for t in q.evidence), find) for q in dialogue.questions]
+        skipped += [{"row": entry.row, "reason": entry.reason} for entry in dialogue.skipped]
+    return probes, skipped
+
+
+def _event_ids(persona: Persona, dialogue: Dialogue) -> dict[str, str]:
+    """Turn id -> event id: events are the turns in order of time."""
+    turns = sorted(dialogue.turns, key=lambda turn: turn.occurred_at)
+    events = Event.objects.filter(persona=persona).order_by("position").values_list("pk", flat=True)
+    return {turn.turn_id: str(pk) for turn, pk in zip(turns, events, strict=True)}
+
+
+def _find(persona_id: int, text: str, k: int, engine: Engine) -> tuple[Evidence, ...]:
+    return search_history(persona_id, None, text, k=k, engine=engine)

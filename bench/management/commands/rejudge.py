@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bench.management.base import JsonCommand
+from bench.models import Run
+from bench.runs.endpoints import is_offline, resolve_endpoint
+from bench.runs.execute import rejudge
+from iba_site import services
+
+
+class Command(JsonCommand):
+    help = "Ask judges about the stored trajectories of a run. The agent is never called."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--run", type=int, required=True)
+        parser.add_argument("--judges", default="", help="endpoints, separated by commas; the run's own panel if left out")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        run = Run.objects.filter(pk=options["run"]).first()
+        if run is None:
+            raise ValueError(f"unknown run {options['run']}; see /runs/")
+        judges = [word.strip() for word in options["judges"].split(",") if word.strip()]
+        judges = judges or list(run.manifest["policy"]["panel"])
+        if any(is_offline(judge) for judge in judges):
+            services.ensure("embeddings", "offline")
+        for judge in judges:
+            resolve_endpoint(judge)
+        graded = rejudge(run, judges)
+        self.say(f"run {run.pk}: {graded} trajectories graded anew by {', '.join(judges)}")
+        return {"run": run.pk, "judges": judges, "trajectories": graded}

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bench.management.base import JsonCommand
+from bench.management.table import results_table
+from bench.models import Run, RunStatus
+from bench.runs.endpoints import is_offline
+from bench.runs.launch import launch_run, plan_run
+from bench.runs.presets import PRESETS
+from bench.runs.progress import progress_of
+from bench.runs.tasks import dispatch
+from bench.runs.worker import workers_alive
+from bench.scoring.results import results_of
+from iba_site import services
+
+POLL_S = 0.5
+NO_WORKER_AFTER_S = 30
+
+
+class Command(JsonCommand):
+    help = "Run methods on a dataset and print the results table."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dataset", required=True)
+        parser.add_argument("--methods", default="", help="names, separated by commas")
+        parser.add_argument("--preset", default="", help=f"methods by name: {', '.join(PRESETS)}")
+        parser.add_argument("--model", required=True, help="offline, or the slug of a registered endpoint")
+        parser.add_argument("--judges", default="", help="three endpoints; the stand-in's own for offline")
+        parser.add_argument("--domains", default="")
+        parser.add_argument("--limit", type=int, help="tasks, at most")
+        parser.add_argument("--repeats", type=int, default=1)
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--max-in-flight", type=int, default=64)
+        parser.add_argument("--budget-usd", type=float)
+        parser.add_argument("--reuse", action="store_true", help="show the finished run of the same manifest, if any")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        started = time.monotonic()
+        wish = _wish(options)
+        plan_run(**wish)
+        services.ensure("embeddings", *(["offline"] if is_offline(options["model"]) else []))
+        run = _known(wish) if options["reuse"] else None
+        if run is None:
+            run = launch_run(**wish)
+            _ensure_worker()
+            self._wait(run)
+        results = results_of(run)
+        self.stderr.write(results_table(run, results))
+        dataset = {"name": run.dataset.name, "version": run.dataset.version, "sha256": run.dataset.sha256}
+        return {
+            "run_id": run.pk,
+            "simulated": run.simulated,
+            "status": run.status,
+            "dataset": dataset,
+            "manifest_sha256": run.manifest_sha256,
+            **results,
+            "wall_s": round(time.monotonic() - started, 2),
+        }
+
+    def failed(self, result: dict[str, Any]) -> str:
+        evaluated = sum(cell["evaluated"] for cell in result["cells"])
+        if result["status"] != RunStatus.DONE:
+            return f"run {result['run_id']} is {result['status']}, not done; see /runs/{result['run_id']}/"
+        if evaluated == 0:
+            return f"run {result['run_id']}: nothing was evaluated; see the errors on /runs/{result['run_id']}/"
+        return ""
+
+    def _wait(self, run: Run) -> None:
+        """Until the run is over. Ctrl-C leaves the run to the worker."""
+        said = -1
+        last_seen = time.monotonic()
+        while True:
+            run.refresh_from_db()
+            progress = progress_of(run)
+            if progress.done * 20 // max(1, progress.planned) != said:
+                said = progress.done * 20 // max(1, progress.planned)
+                self.say(f"run {run.pk}: {progress.done} of {progress.planned} units, {progress.failed} failed")
+            if run.status != RunStatus.RUNNING:
+                return
+            if workers_alive():
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > NO_WORKER_AFTER_S:
+                raise ValueError(f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then.")
+            dispatch(run.pk)
+            time.sleep(POLL_S)
+
+
+def _wish(options: dict[str, Any]) -> dict[str, Any]:
+    methods = [*_words(options["methods"]), *_preset(options["preset"])]
+    return {
+        "dataset": options["dataset"],
+        "methods": methods,
+        "model": options["model"],
+        "judges": _words(options["judges"]),
+        "domains": _words(options["domains"]),
+        "limit": options["limit"],
+        "repeats": options["repeats"],
+        "seed": options["seed"],
+        "max_in_flight": options["max_in_flight"],
+        "budget_usd": options["budget_usd"],
+    }
+
+
+def _preset(name: str) -> tuple[str, ...]:
+    if name and name not in PRESETS:
+        raise ValueError(f"unknown preset {name!r}; there are: {', '.join(PRESETS)}")
+    return PRESETS[name] if name else ()
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _known(wish: dict[str, Any]) -> Run | None:
+    """The newest finished run that would come out the same: equal methods, data, code and prompts."""
+    from bench.runs.launch import manifest_of
+
+    sha256 = manifest_of(plan_run(**wish))[1]
+    return Run.objects.filter(manifest_sha256=sha256, status=RunStatus.DONE).order_by("-pk").first()
+
+
+def _ensure_worker() -> None:
+    """Start the embedded worker, unless one answers or the queue is somebody else's."""
+    if not workers_alive() and services.is_embedded():
+        services.ensure("worker")

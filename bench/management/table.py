@@ -1,0 +1,33 @@
+"""The results table for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.models import Run
+
+_COLUMNS = (
+    ("behaviour accuracy", "behaviour_accuracy"),
+    ("preference satisfaction", "preference_satisfaction"),
+    ("task success", "task_success"),
+)
+
+
+def results_table(run: Run, results: dict[str, Any]) -> str:
+    """One line a method: each measure with its 95% interval, and both denominators."""
+    mark = "  SIMULATED: the model is the offline stand-in; this shows that information flows, no more" if run.simulated else ""
+    lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", ""]
+    header = f"{'method':24}" + "".join(f"{title:>26}" for title, _ in _COLUMNS)
+    lines += [header + f"{'evaluated/planned':>20}{'errors':>8}{'recall':>8}", "-" * (len(header) + 36)]
+    for cell in results["cells"]:
+        measures = "".join(f"{_measure(cell[name]):>26}" for _, name in _COLUMNS)
+        denominators = f"{cell['evaluated']}/{cell['planned']}"
+        recall = "–" if cell["evidence_recall"] is None else f"{cell['evidence_recall']:.2f}"
+        lines.append(f"{cell['method']:24}{measures}{denominators:>20}{cell['errors']:>8}{recall:>8}")
+    return "\n".join(["", *lines, "", "in brackets: 95% interval, clustered by persona", ""])
+
+
+def _measure(measure: dict[str, Any]) -> str:
+    if measure["mean"] is None:
+        return "–"
+    return f"{measure['mean']:.2f} ({measure['low']:.2f}–{measure['high']:.2f})"

@@ -1,0 +1,159 @@
+"""The work on one unit: let the agent act, then let rules and judges grade. Safe to start twice, and to be killed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.contract import Limits, LLMError, Termination
+from agents.contract import Trajectory as Course
+from agents.llm import OpenAILLM
+from agents.registry import resolve
+from agents.runner import run_agent
+from agents.serialise import to_json
+from bench.models import Run, Trajectory, Unit, UnitStatus, Verdict
+from bench.runs.calls import Bill, DatabaseStore, StopSign, gate
+from bench.runs.claim import claim, give_back, pause_run
+from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
+from bench.runs.inputs import search_for, task_input
+from bench.runs.judging import judge_trajectory
+from bench.runs.world import world_of
+from bench.scoring.combination import in_audit_slice
+from bench.scoring.store import append_verdicts, evidence_recall, rule_verdicts, score_trajectories
+
+JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
+
+
+def act(unit_id: int, worker: str) -> None:
+    """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts."""
+    if not claim(unit_id, UnitStatus.RUNNING, worker):
+        return
+    unit = Unit.objects.select_related("run", "task__scenario__domain").get(pk=unit_id)
+    started = time.monotonic()
+    try:
+        course, committed = _run(unit)
+    except (UnknownModel, KeyMissing) as error:
+        _fail(unit, worker, UnitStatus.RUNNING, str(error))
+        return
+    if course.termination is Termination.BUDGET:
+        give_back(unit_id, UnitStatus.RUNNING, worker)
+        pause_run(unit.run_id, budget_hit=True)
+    elif course.termination is Termination.CANCELLED:
+        _end(unit, worker, UnitStatus.RUNNING, UnitStatus.CANCELLED, "")
+    elif course.termination.is_infrastructure:
+        _fail(unit, worker, UnitStatus.RUNNING, course.error)
+    else:
+        _store(unit, worker, course, committed, time.monotonic() - started)
+
+
+def judge(unit_id: int, worker: str) -> None:
+    """Claim an acted unit and have the panel grade its text. A judge that fails leaves its verdicts unscored."""
+    if not claim(unit_id, UnitStatus.JUDGING, worker):
+        return
+    unit = Unit.objects.select_related("run", "task__scenario", "trajectory").get(pk=unit_id)
+    try:
+        for name in unit.run.manifest["policy"]["panel"]:
+            judge_trajectory(unit.trajectory, name, lambda judge: _llm(unit, judge, JUDGE_LIMITS))
+    except LLMError as error:
+        if error.termination is Termination.BUDGET:
+            give_back(unit_id, UnitStatus.JUDGING, worker)
+            pause_run(unit.run_id, budget_hit=True)
+            return
+        if error.termination is not Termination.CANCELLED:
+            raise
+    score_trajectories([unit.trajectory.pk])
+    _end(unit, worker, UnitStatus.JUDGING, UnitStatus.SCORED, "")
+
+
+def _llm(unit: Unit, model: str, limits: Limits) -> OpenAILLM:
+    endpoint = resolve_endpoint(model)
+    return OpenAILLM(
+        endpoint,
+        store=DatabaseStore(unit.pk, endpoint.slug),
+        gate=gate(),
+        repeat=unit.repeat,
+        limits=limits,
+        spend=Bill(unit.run),
+        should_stop=StopSign(unit.run_id),
+    )
+
+
+def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
+    limits = Limits(**unit.run.manifest["limits"])
+    tools = world_of(unit.task)
+    spec = resolve(unit.method)
+    course = run_agent(
+        spec,
+        task_input(unit.task),
+        llm=_llm(unit, unit.run.model, limits),
+        search=search_for(spec, unit.task),
+        call_tool=tools,
+        limits=limits,
+    )
+    return course, tools.committed
+
+
+def _store(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> None:
+    """Trajectory, rule verdicts, scores and the unit's new status, all or none."""
+    needs_judges = unit.task.scenario.action_kind == "generate" and course.action is not None
+    with transaction.atomic():
+        mine = Unit.objects.select_for_update().filter(pk=unit.pk, status=UnitStatus.RUNNING, claimed_by=worker)
+        if not mine.exists():
+            return  # the lease ran out and another worker has it; its replay costs nothing
+        trajectory = Trajectory.objects.create(
+            unit=unit,
+            termination=course.termination.value,
+            data=to_json(course),
+            committed=committed,
+            evidence_recall=evidence_recall(unit.task_id, course),
+            llm_calls=course.usage.calls,
+            tokens_in=course.usage.tokens_in,
+            tokens_out=course.usage.tokens_out,
+            cost_usd=course.usage.cost_usd,
+            wall_s=round(wall_s, 3),
+            audit=_in_audit(unit),
+        )
+        append_verdicts(rule_verdicts(trajectory))
+        if needs_judges:
+            mine.update(status=UnitStatus.ACTED, claimed_by="", lease_until=None, enqueued_at=None, attempts=0)
+            return
+        score_trajectories([trajectory.pk])
+        mine.update(status=UnitStatus.SCORED, lease_until=None, finished_at=timezone.now())
+
+
+def _in_audit(unit: Unit) -> bool:
+    """Drawn by what the unit is, not by its row number, so that the same run draws the same slice again."""
+    manifest = unit.run.manifest
+    identity = f"{unit.task.slug}/{unit.method}/{unit.repeat}"
+    return in_audit_slice(identity, manifest["seed"], manifest["policy"]["audit_share"])
+
+
+def _end(unit: Unit, worker: str, held: UnitStatus, status: UnitStatus, error: str) -> None:
+    Unit.objects.filter(pk=unit.pk, status=held, claimed_by=worker).update(
+        status=status, error=error, lease_until=None, finished_at=timezone.now()
+    )
+
+
+def _fail(unit: Unit, worker: str, held: UnitStatus, error: str) -> None:
+    _end(unit, worker, held, UnitStatus.FAILED, error)
+
+
+def runs_of(unit_id: int) -> int:
+    return Unit.objects.values_list("run_id", flat=True).get(pk=unit_id)
+
+
+def rejudge(run: Run, judges: list[str]) -> int:
+    """Ask the judges about every stored text again, or for the first time. The agent is never called."""
+    units = Unit.objects.filter(run=run, trajectory__isnull=False, task__scenario__action_kind="generate")
+    graded = 0
+    for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
+        for name in judges:
+            judge_trajectory(unit.trajectory, name, lambda judge, unit=unit: _llm(unit, judge, JUDGE_LIMITS), again=True)
+        score_trajectories([unit.trajectory.pk])
+        graded += 1
+    return graded
+
+

@@ -1,0 +1,201 @@
+"""Start a run: check everything first, then write run and units in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from agents.contract import Limits
+from agents.registry import method_names, resolve
+from bench.models import Dataset, Domain, Run, Task, Unit
+from bench.runs.endpoints import OFFLINE_JUDGES, KeyMissing, UnknownModel, is_offline, resolve_endpoint
+from bench.runs.manifest import build_manifest, manifest_sha256
+from bench.scoring.types import Policy
+
+POLICY_VERSION = "1"
+MAX_UNITS = 500_000
+
+
+class LaunchError(ValueError):
+    """A run cannot be started as asked; the message names the value and the remedy."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked wish: what launching would do."""
+
+    dataset: Dataset
+    methods: list[str]
+    model: str
+    judges: list[str]
+    domains: list[str]
+    limit: int | None
+    repeats: int
+    seed: int
+    max_in_flight: int
+    budget_usd: float | None
+    task_ids: list[int]
+
+    @property
+    def units(self) -> int:
+        return len(self.task_ids) * len(self.methods) * self.repeats
+
+
+def plan_run(
+    *,
+    dataset: str,
+    methods: Sequence[str],
+    model: str,
+    judges: Sequence[str] = (),
+    domains: Sequence[str] = (),
+    limit: int | None = None,
+    repeats: int = 1,
+    seed: int = 1,
+    max_in_flight: int = 64,
+    budget_usd: float | None = None,
+) -> Plan:
+    """Check every value. Raises LaunchError; nothing is written."""
+    found = Dataset.objects.newest(dataset)
+    if found is None:
+        known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
+        have = f"there are: {', '.join(known)}" if known else "there are none yet"
+        raise LaunchError(
+            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset} --size starter`."
+        )
+    chosen = _methods(methods)
+    for name, value, low, high in (
+        ("repeats", repeats, 1, 20),
+        ("max_in_flight", max_in_flight, 1, 1024),
+        ("limit", limit, 1, 10**6),
+    ):
+        if value is not None and not low <= value <= high:
+            raise LaunchError(f"{name} is {value}; it must be from {low} to {high}")
+    if budget_usd is not None and budget_usd <= 0:
+        raise LaunchError(f"budget_usd is {budget_usd}; it must be above 0, or left out for no budget")
+    plan = Plan(
+        found,
+        chosen,
+        model,
+        _judges(model, judges),
+        _domains(domains),
+        limit,
+        repeats,
+        seed,
+        max_in_flight,
+        budget_usd,
+        _task_ids(found, domains, limit),
+    )
+    if not plan.task_ids:
+        raise LaunchError(f"dataset {dataset!r} has no task in {', '.join(domains) or 'any domain'}")
+    if plan.units > MAX_UNITS:
+        raise LaunchError(f"{plan.units} units are more than {MAX_UNITS}; choose fewer tasks, methods or repeats")
+    return plan
+
+
+def launch_run(*, user: Any = None, **wish: Any) -> Run:
+    """Write the run and all its units, or nothing. Arguments as of ``plan_run``. Raises LaunchError."""
+    return start(plan_run(**wish), user=user)
+
+
+def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
+    """The manifest that a run of this plan would have, and its sha256. Raises LaunchError."""
+    try:
+        endpoint = resolve_endpoint(plan.model)
+        judges = [resolve_endpoint(name) for name in plan.judges]
+    except (UnknownModel, KeyMissing) as error:
+        raise LaunchError(str(error)) from error
+    manifest = build_manifest(
+        dataset=plan.dataset,
+        methods=plan.methods,
+        endpoint=endpoint,
+        judges=judges,
+        domains=plan.domains,
+        limit=plan.limit,
+        repeats=plan.repeats,
+        seed=plan.seed,
+        limits=Limits(),
+        policy=Policy(version=POLICY_VERSION, panel=tuple(plan.judges)),
+    )
+    return manifest, manifest_sha256(manifest)
+
+
+def start(plan: Plan, *, user: Any = None) -> Run:
+    """Write a checked plan as a run with its units, and send the first of them to the queue."""
+    manifest, sha256 = manifest_of(plan)
+    simulated = any(model["simulated"] for model in [manifest["model"], *manifest["judges"]])
+    with transaction.atomic():
+        run = Run.objects.create(
+            dataset=plan.dataset,
+            manifest=manifest,
+            manifest_sha256=sha256,
+            simulated=simulated,
+            model=plan.model,
+            max_in_flight=plan.max_in_flight,
+            budget_usd=plan.budget_usd,
+            created_by=user,
+        )
+        Unit.objects.bulk_create(_units(run, plan), batch_size=2000)
+        transaction.on_commit(lambda: _enqueue(run.pk))
+    return run
+
+
+def _enqueue(run_id: int) -> None:
+    from bench.runs.tasks import dispatch
+
+    dispatch(run_id)
+
+
+def _units(run: Run, plan: Plan) -> Iterable[Unit]:
+    """Task by task, so that a run which is stopped half-way has the same tasks for every method."""
+    for repeat in range(plan.repeats):
+        for task_id in plan.task_ids:
+            for method in plan.methods:
+                yield Unit(run=run, task_id=task_id, method=method, repeat=repeat)
+
+
+def _methods(methods: Sequence[str]) -> list[str]:
+    chosen = list(dict.fromkeys(method.strip() for method in methods if method.strip()))
+    if not chosen:
+        raise LaunchError(f"no method is named; allowed are {', '.join(method_names())}")
+    for method in chosen:
+        try:
+            resolve(method)
+        except ValueError as error:
+            raise LaunchError(str(error)) from error
+    return chosen
+
+
+def _domains(domains: Sequence[str]) -> list[str]:
+    known = list(Domain.objects.values_list("slug", flat=True))
+    for slug in domains:
+        if slug not in known:
+            raise LaunchError(f"unknown domain {slug!r}; there are: {', '.join(known)}")
+    return [slug for slug in known if slug in domains] or known
+
+
+def _judges(model: str, judges: Sequence[str]) -> list[str]:
+    if judges:
+        return list(dict.fromkeys(judges))
+    if is_offline(model):
+        return list(OFFLINE_JUDGES)
+    raise LaunchError(
+        f"model {model!r} is a real endpoint, so the judges must be named: --judges a,b,c "
+        "(three endpoints, of other model families than the agent where you have them)"
+    )
+
+
+def _task_ids(dataset: Dataset, domains: Sequence[str], limit: int | None) -> list[int]:
+    """Tasks in an order that mixes personas and domains, so that a limit takes a fair part of each."""
+    tasks = Task.objects.of_dataset(dataset.pk)
+    if domains:
+        tasks = tasks.filter(scenario__domain__slug__in=domains)
+    rows = list(tasks.order_by("persona__slug", "slug").values_list("pk", "persona_id"))
+    turn: dict[int, int] = {}
+    keyed = []
+    for order, (pk, persona) in enumerate(rows):
+        turn[persona] = turn.get(persona, 0) + 1
+        keyed.append((turn[persona], order, pk))
+    return [pk for _, _, pk in sorted(keyed)][:limit]

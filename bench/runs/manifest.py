@@ -1,0 +1,83 @@
+"""What a run's numbers depend on, as one JSON document with a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agents.contract import Limits
+from agents.endpoints import Endpoint
+from bench.models import Dataset
+from bench.scoring.judges import RUBRIC_VERSION
+from bench.scoring.types import Policy
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CODE = ("agents", "bench")
+PROMPTS = ("agents/prompts", "bench/scoring/prompts")
+
+
+def build_manifest(
+    *,
+    dataset: Dataset,
+    methods: list[str],
+    endpoint: Endpoint,
+    judges: list[Endpoint],
+    domains: list[str],
+    limit: int | None,
+    repeats: int,
+    seed: int,
+    limits: Limits,
+    policy: Policy,
+) -> dict[str, Any]:
+    """Everything that decides the results. Keys, addresses and times are left out."""
+    return {
+        "format": 1,
+        "dataset": {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256},
+        "data_version": dataset.data_version,
+        "methods": methods,
+        "model": _model(endpoint),
+        "judges": [_model(judge) for judge in judges],
+        "domains": domains,
+        "limit": limit,
+        "repeats": repeats,
+        "seed": seed,
+        "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
+        "policy": {name: getattr(policy, name) for name in Policy.__dataclass_fields__},
+        "rubric_version": RUBRIC_VERSION,
+        "code_sha256": code_sha256(),
+        "prompts": prompt_hashes(),
+    }
+
+
+def manifest_sha256(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _model(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "slug": endpoint.slug,
+        "model": endpoint.model,
+        "family": endpoint.family,
+        "simulated": endpoint.simulated,
+        "price_in_per_mtok_usd": endpoint.price_in_per_mtok_usd,
+        "price_out_per_mtok_usd": endpoint.price_out_per_mtok_usd,
+    }
+
+
+@lru_cache(maxsize=1)
+def code_sha256() -> str:
+    """Hash of the source that agents, runs and scoring consist of."""
+    digest = hashlib.sha256()
+    for path in sorted(path for part in CODE for path in (ROOT / part).rglob("*.py")):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def prompt_hashes() -> dict[str, str]:
+    """Path of each prompt file -> first 12 hex digits of its sha256."""
+    files = sorted(path for part in PROMPTS for path in (ROOT / part).rglob("*.md"))
+    return {str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in files}

@@ -1,0 +1,46 @@
+"""Celery's side: five lines a task. The queue only says that there is work; who does it is settled by the claim."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import shared_task
+from django.db import DatabaseError
+
+from bench.models import UnitStatus
+from bench.runs.calls import release_connection
+from bench.runs.claim import finish_if_over, take_for_queue
+from bench.runs.execute import act, judge, runs_of
+from bench.runs.worker import WORKER, holding
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="act_unit")
+def act_unit(unit_id: int) -> None:
+    _work(unit_id, act)
+
+
+@shared_task(name="judge_unit")
+def judge_unit(unit_id: int) -> None:
+    _work(unit_id, judge)
+
+
+def _work(unit_id: int, step: object) -> None:
+    """The worker's edge: whatever happens is logged with the unit; the lease brings the unit back."""
+    try:
+        with holding(unit_id):
+            step(unit_id, WORKER)  # type: ignore[operator]
+        dispatch(runs_of(unit_id))
+    except DatabaseError:
+        log.exception("unit %s: the database did not answer; the unit comes back when its lease ends", unit_id)
+        raise
+    finally:
+        release_connection()
+
+
+def dispatch(run_id: int) -> None:
+    """Send waiting units to the queue, within the run's limit, and end the run after its last unit."""
+    for unit_id, status in take_for_queue(run_id):
+        (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
+    finish_if_over(run_id)

@@ -1,0 +1,80 @@
+"""What a worker process does beside its tasks: show that it lives, keep its leases, free those of the dead."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery.signals import worker_ready
+from django.conf import settings
+from django.db import DatabaseError
+from redis.exceptions import RedisError
+
+from bench.runs.calls import redis_client, release_connection
+from bench.runs.claim import extend_leases, take_back_expired
+
+log = logging.getLogger(__name__)
+
+WORKER = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+ALIVE_KEY = "iba:workers"
+ALIVE_FOR_S = 15
+
+_held: set[int] = set()
+_held_lock = threading.Lock()
+
+
+@contextmanager
+def holding(unit_id: int) -> Iterator[None]:
+    """While a thread works on the unit, the heartbeat renews its lease."""
+    with _held_lock:
+        _held.add(unit_id)
+    try:
+        yield
+    finally:
+        with _held_lock:
+            _held.discard(unit_id)
+
+
+@worker_ready.connect
+def start_heartbeat(**_: Any) -> None:
+    threading.Thread(target=_beat_for_ever, name="heartbeat", daemon=True).start()
+
+
+def _beat_for_ever() -> None:
+    pause = min(5.0, settings.LEASE_S / 4)
+    while True:
+        try:
+            beat()
+        except (DatabaseError, RedisError) as error:
+            log.warning("heartbeat failed, tried again in %.1f s: %s", pause, error)
+        finally:
+            release_connection()
+        time.sleep(pause)
+
+
+def beat() -> None:
+    """One heartbeat: I am here; my units are mine; the units of the dead go back to the queue."""
+    from bench.runs.tasks import dispatch
+
+    redis_client().zadd(ALIVE_KEY, {WORKER: time.time()})
+    with _held_lock:
+        mine = list(_held)
+    if mine:
+        extend_leases(mine, WORKER)
+    for run_id in take_back_expired():
+        dispatch(run_id)
+
+
+def workers_alive() -> int:
+    """Workers whose heartbeat is younger than 15 s. Raises RedisError where the queue does not answer."""
+    redis = redis_client()
+    now = time.time()
+    redis.zremrangebyscore(ALIVE_KEY, 0, now - 3600)
+    return int(redis.zcount(ALIVE_KEY, now - ALIVE_FOR_S, "+inf"))

@@ -1,0 +1,257 @@
+"""The HTTP API. The same access helpers as the pages; every error is ``{"error": sentence}``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import authenticate
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Field, NinjaAPI, Query, Schema
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.throttling import AnonRateThrottle
+
+from bench.models import Dataset, Run, Trajectory
+from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
+from bench.runs.launch import LaunchError, launch_run
+from bench.runs.progress import progress_of
+from bench.runs.tasks import dispatch
+from bench.scoring.results import compute, results_of
+from iba_site.access import may_launch, may_see_results
+from iba_site.tokens import BearerToken, make_token
+
+api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
+
+PAGE = 100
+
+
+class Credentials(Schema):
+    username: str
+    password: str
+    name: str = "api"
+
+
+class Token(Schema):
+    token: str
+
+
+class DatasetOut(Schema):
+    name: str
+    version: int
+    sha256: str
+    source: str
+    data_version: str
+    summary: dict[str, Any]
+
+
+class LaunchIn(Schema):
+    dataset: str
+    methods: list[str]
+    model: str
+    judges: list[str] = []
+    domains: list[str] = []
+    limit: int | None = None
+    repeats: int = 1
+    seed: int = 1
+    max_in_flight: int = 64
+    budget_usd: float | None = None
+
+
+class RunOut(Schema):
+    id: int
+    status: str
+    dataset: str
+    model: str
+    simulated: bool
+    manifest_sha256: str
+    created_at: datetime
+    finished_at: datetime | None
+    spent_usd: float
+    budget_usd: float | None
+
+
+class ProgressOut(Schema):
+    run: RunOut
+    planned: int
+    done: int
+    scored: int
+    running: int
+    queued: int
+    failed: int
+    cancelled: int
+    rate_per_s: float
+    errors: list[tuple[str, int]]
+
+
+class TrajectoryRow(Schema):
+    id: int
+    task: str = Field(alias="unit.task.slug")
+    method: str = Field(alias="unit.method")
+    repeat: int = Field(alias="unit.repeat")
+    termination: str
+    evidence_recall: float | None
+    cost_usd: float
+
+
+class Page(Schema):
+    items: list[TrajectoryRow]
+    total: int
+    next_offset: int | None
+
+
+@api.exception_handler(LaunchError)
+def _launch_error(request: HttpRequest, error: LaunchError) -> HttpResponse:
+    return api.create_response(request, {"error": str(error)}, status=422)
+
+
+@api.exception_handler(ValidationError)
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    places = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors]
+    return api.create_response(request, {"error": "; ".join(places)}, status=422)
+
+
+@api.exception_handler(AuthenticationError)
+def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    text = "a valid token is needed: POST /api/token, then send Authorization: Bearer <token>"
+    return api.create_response(request, {"error": text}, status=401)
+
+
+@api.exception_handler(PermissionDenied)
+def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    return api.create_response(request, {"error": str(error)}, status=403)
+
+
+@api.exception_handler(Http404)
+def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return api.create_response(request, {"error": "there is nothing at this address"}, status=404)
+
+
+@api.exception_handler(HttpError)
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return api.create_response(request, {"error": str(error)}, status=error.status_code)
+
+
+def _results_only(request: HttpRequest) -> None:
+    if not may_see_results(request.user):
+        raise PermissionDenied("your role does not allow results")
+
+
+def _launchers_only(request: HttpRequest) -> None:
+    if not may_launch(request.user):
+        raise PermissionDenied("your role does not allow runs to be started or changed")
+
+
+@api.post("/token", auth=None, response=Token, throttle=[AnonRateThrottle("10/m")])
+def sign_in(request: HttpRequest, credentials: Credentials) -> dict[str, str]:
+    """A token for a username and password. It is shown once."""
+    user = authenticate(request, username=credentials.username, password=credentials.password)
+    if user is None:
+        raise HttpError(401, "username and password do not belong together")
+    return {"token": make_token(user=user, name=credentials.name)}
+
+
+@api.get("/datasets", response=list[DatasetOut])
+def list_datasets(request: HttpRequest) -> Any:
+    return Dataset.objects.filter(complete=True)
+
+
+@api.get("/datasets/{name}", response=DatasetOut)
+def newest_dataset(request: HttpRequest, name: str) -> Dataset:
+    found = Dataset.objects.newest(name)
+    if found is None:
+        raise Http404
+    return found
+
+
+@api.get("/runs", response=list[RunOut])
+def list_runs(request: HttpRequest) -> Any:
+    _results_only(request)
+    return [_run(run) for run in Run.objects.select_related("dataset")[:PAGE]]
+
+
+@api.post("/runs", response={201: RunOut})
+def launch(request: HttpRequest, wish: LaunchIn) -> Any:
+    """Start a run. 422 with a sentence where a value does not fit; nothing is written then."""
+    _launchers_only(request)
+    return 201, _run(launch_run(user=request.user, **wish.dict()))
+
+
+@api.get("/runs/{run_id}", response=ProgressOut)
+def show_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    _results_only(request)
+    run = _get_run(run_id)
+    progress = progress_of(run)
+    names = ("planned", "done", "scored", "running", "queued", "failed", "cancelled", "rate_per_s", "errors")
+    return {"run": _run(run), **{name: getattr(progress, name) for name in names}}
+
+
+@api.get("/runs/{run_id}/results")
+def show_results(request: HttpRequest, run_id: int, view: str = "combined", split: str = "") -> dict[str, Any]:
+    """Cells and paired differences. ``view``: combined, ai or human; ``split``: dev, test or empty."""
+    _results_only(request)
+    run = _get_run(run_id)
+    if view not in {"combined", "ai", "human"} or split not in {"", "dev", "test"}:
+        raise HttpError(422, "view is combined, ai or human; split is dev, test or left out")
+    found = results_of(run) if (view, split) == ("combined", "") else compute(run, view, split)
+    return {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **found}
+
+
+@api.post("/runs/{run_id}/{action}", response=RunOut)
+def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]:
+    """``action``: pause, resume, cancel or retry (the failed units)."""
+    _launchers_only(request)
+    run = _get_run(run_id)
+    actions = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
+    if action not in actions:
+        raise HttpError(422, f"unknown action {action!r}; allowed: {', '.join(actions)}")
+    actions[action](run.pk)
+    dispatch(run.pk)
+    return _run(_get_run(run_id))
+
+
+@api.get("/runs/{run_id}/trajectories", response=Page)
+def list_trajectories(request: HttpRequest, run_id: int, offset: int = Query(0, ge=0)) -> dict[str, Any]:
+    _results_only(request)
+    found = Trajectory.objects.filter(unit__run=_get_run(run_id)).select_related("unit__task").order_by("pk")
+    total = found.count()
+    following = offset + PAGE
+    return {"items": list(found[offset:following]), "total": total, "next_offset": following if following < total else None}
+
+
+@api.get("/trajectories/{trajectory_id}")
+def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
+    """The whole course with its scores by checkpoint."""
+    _results_only(request)
+    found = get_object_or_404(Trajectory.objects.select_related("unit__task", "unit__run"), pk=trajectory_id)
+    scores = found.scores.select_related("checkpoint").order_by("checkpoint__position")
+    return {
+        "id": found.pk,
+        "run": found.unit.run_id,
+        "simulated": found.unit.run.simulated,
+        "task": found.unit.task.slug,
+        "method": found.unit.method,
+        "request": found.unit.task.request,
+        "trajectory": found.data,
+        "committed": found.committed,
+        "scores": [
+            {
+                "checkpoint": score.checkpoint.text,
+                "kind": score.checkpoint.kind,
+                "value": score.combined or None,
+                "origin": score.origin,
+                "gap": score.gap or None,
+            }
+            for score in scores
+        ],
+    }
+
+
+def _get_run(run_id: int) -> Run:
+    return get_object_or_404(Run.objects.select_related("dataset"), pk=run_id)
+
+
+def _run(run: Run) -> dict[str, Any]:
+    names = ("status", "model", "simulated", "manifest_sha256", "created_at", "finished_at", "spent_usd", "budget_usd")
+    return {"id": run.pk, "dataset": str(run.dataset), **{name: getattr(run, name) for name in names}}

@@ -1,0 +1,115 @@
+"""What the client's tests are made of: a serving process, a scripted endpoint, a still clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents.contract import Limits
+from agents.llm import Endpoint, LocalGate, OpenAILLM, StoredCall
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def python_server(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Runs Python with ``arguments`` until the block ends; yields its first line, a URL, and the process."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        url = process.stdout.readline().strip()
+        assert url.startswith("http"), f"{arguments} did not start"
+        yield url, process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+class MemoryStore:
+    """A CallStore in a dict."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, StoredCall] = {}
+
+    def get(self, key: str) -> StoredCall | None:
+        return self.calls.get(key)
+
+    def put(self, key: str, call: StoredCall) -> None:
+        json.dumps([call.request, call.response])  # a store keeps JSON
+        self.calls[key] = call
+
+
+class Clock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@dataclass
+class Script:
+    """An endpoint that answers from a list; the last answer repeats. An answer is (status, headers, body)."""
+
+    url: str
+    answers: list[tuple[int, dict[str, str], Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+
+    def says(self, *contents: str | None, finish: str = "stop") -> None:
+        self.answers = [(200, {}, completion(content, finish)) for content in contents]
+
+    def next(self) -> tuple[int, dict[str, str], Any]:
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def completion(content: str | None, finish: str = "stop", **message: Any) -> dict[str, Any]:
+    """A chat completion of 100 prompt tokens and 10 reply tokens."""
+    said = {"role": "assistant", "content": content, **message}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    return {"choices": [{"index": 0, "message": said, "finish_reason": finish}], "usage": usage}
+
+
+@dataclass
+class Bench:
+    """Everything that an OpenAILLM is made of, at hand for assertions."""
+
+    store: MemoryStore = field(default_factory=MemoryStore)
+    clock: Clock = field(default_factory=Clock)
+    bill: list[Any] = field(default_factory=list)
+
+    def llm(self, url: str, **changes: Any) -> OpenAILLM:
+        """``changes`` go to the endpoint where it has such a field, else to the LLM."""
+        fields = Endpoint.__dataclass_fields__
+        defaults = {"slug": "test", "base_url": url, "model": "offline", "api_key": "sk-secret"}
+        endpoint = Endpoint(**defaults | {name: value for name, value in changes.items() if name in fields})
+        rest: dict[str, Any] = {
+            "store": self.store,
+            "gate": LocalGate(),
+            "repeat": 0,
+            "limits": Limits(),
+            "spend": self.bill.append,
+            "clock": self.clock,
+            "sleep": self.clock.sleep,
+        }
+        return OpenAILLM(
+            endpoint, **rest | {name: value for name, value in changes.items() if name not in fields}
+        )

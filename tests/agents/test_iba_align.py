@@ -1,0 +1,125 @@
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.contract import Constraint, ConstraintKind, ConstraintStatus, Polarity
+from agents.iba.align import align, contradict
+
+AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)
+DATES = {f"ev{number}": AS_OF - timedelta(days=3 * number + 1) for number in range(12)}
+REQUEST = "Get us a train on Friday the 13th, the kids are coming along."
+
+_TIMES = st.none() | st.integers(-40, 40).map(lambda days: AS_OF + timedelta(days=days))
+
+CONSTRAINTS = st.lists(
+    st.builds(
+        Constraint,
+        constraint_id=st.integers(1, 99).map(lambda number: f"c{number}"),
+        dimension=st.sampled_from(["travel.seat", "travel.fare", ""]),
+        value=st.sampled_from(["a", "b", "c", ""]),
+        text=st.sampled_from(["one", "two"]),
+        polarity=st.sampled_from(list(Polarity)),
+        kind=st.sampled_from(list(ConstraintKind)),
+        scope=st.sampled_from(["", "with_children", "not with_children", "with_colleagues", "at_weekend"]),
+        valid_from=_TIMES,
+        valid_until=_TIMES,
+        strength=st.sampled_from([0.2, 0.5, 0.9]),
+        evidence=st.lists(st.sampled_from([*DATES, "unknown"]), max_size=3).map(tuple),
+    ),
+    max_size=8,
+    unique_by=lambda item: item.constraint_id,
+)
+
+
+def resolved(constraints, **changes):
+    values = {"dates": DATES, "request": REQUEST, "as_of": AS_OF, **changes}
+    return align(constraints, **values)
+
+
+def constraint(number: int, value: str, days_ago: int = 1, **changes) -> Constraint:
+    event = next(name for name, date in DATES.items() if date == AS_OF - timedelta(days=days_ago))
+    values = {"constraint_id": f"c{number}", "dimension": "travel.seat", "value": value, "text": value, "evidence": (event,)}
+    return Constraint(**{**values, **changes})
+
+
+def status_of(constraints, **changes) -> dict[str, ConstraintStatus]:
+    return {item.constraint_id: item.status for item in resolved(constraints, **changes)}
+
+
+@given(CONSTRAINTS, st.randoms(use_true_random=False))
+def test_order_does_not_matter(constraints, random) -> None:
+    shuffled = list(constraints)
+    random.shuffle(shuffled)
+    assert resolved(shuffled) == resolved(constraints)
+
+
+@given(CONSTRAINTS)
+def test_aligning_twice_changes_nothing(constraints) -> None:
+    once = resolved(constraints)
+    assert resolved(once) == once
+
+
+@given(CONSTRAINTS)
+def test_what_is_expired_has_no_effect(constraints) -> None:
+    before = resolved(constraints)
+    expired = {item.constraint_id for item in before if item.status is ConstraintStatus.EXPIRED}
+    without = resolved([item for item in before if item.constraint_id not in expired])
+    assert without == tuple(item for item in before if item.constraint_id not in expired)
+
+
+@given(CONSTRAINTS)
+def test_no_two_contradictory_constraints_are_active(constraints) -> None:
+    active = [item for item in resolved(constraints) if item.status is ConstraintStatus.ACTIVE]
+    assert not [pair for pair in combinations(active, 2) if contradict(*pair)]
+
+
+@given(CONSTRAINTS, st.dictionaries(st.integers(100, 120).map(lambda n: f"ev{n}"), st.just(AS_OF), max_size=5))
+def test_events_that_nothing_cites_change_nothing(constraints, more) -> None:
+    assert resolved(constraints, dates={**DATES, **more}) == resolved(constraints)
+
+
+@given(CONSTRAINTS)
+def test_every_constraint_kept_cites_known_events(constraints) -> None:
+    assert all(item.evidence and set(item.evidence) <= DATES.keys() for item in resolved(constraints))
+
+
+@given(CONSTRAINTS)
+def test_every_status_but_active_has_a_reason(constraints) -> None:
+    assert all((item.status is ConstraintStatus.ACTIVE) == (not item.reason) for item in resolved(constraints))
+
+
+def test_a_running_state_overrides_a_trait_and_an_ended_one_does_not() -> None:
+    trait = constraint(1, "aisle", 7)
+    state = constraint(2, "window", 4, kind=ConstraintKind.STATE, valid_until=AS_OF + timedelta(days=9))
+    assert status_of([trait, state]) == {"c1": ConstraintStatus.OVERRIDDEN, "c2": ConstraintStatus.ACTIVE}
+    later = AS_OF + timedelta(days=10)
+    assert status_of([trait, state], day=later) == {"c1": ConstraintStatus.ACTIVE, "c2": ConstraintStatus.EXPIRED}
+
+
+def test_newer_replaces_older_of_the_same_kind_and_scope_only() -> None:
+    old, new = constraint(1, "aisle", 31), constraint(2, "window", 4)
+    assert status_of([old, new]) == {"c1": ConstraintStatus.SUPERSEDED, "c2": ConstraintStatus.ACTIVE}
+    narrow = constraint(3, "window", 31, kind=ConstraintKind.CONDITIONAL, scope="with_children")
+    other = constraint(4, "aisle", 4, kind=ConstraintKind.CONDITIONAL, scope="not with_colleagues")
+    assert set(status_of([narrow, other]).values()) == {ConstraintStatus.UNRESOLVED}
+
+
+def test_a_condition_holds_only_where_the_request_states_it() -> None:
+    trait = constraint(1, "aisle", 4)
+    conditional = constraint(2, "window", 31, kind=ConstraintKind.CONDITIONAL, scope="with_children")
+    assert status_of([trait, conditional])["c2"] is ConstraintStatus.ACTIVE
+    alone = status_of([trait, conditional], request="Get me a train on Friday the 13th.")
+    assert alone == {"c1": ConstraintStatus.ACTIVE, "c2": ConstraintStatus.OUT_OF_SCOPE}
+
+
+def test_equally_new_contradictions_stay_unresolved() -> None:
+    assert set(status_of([constraint(1, "aisle"), constraint(2, "window")]).values()) == {ConstraintStatus.UNRESOLVED}
+
+
+def test_a_dimension_that_does_not_bear_on_the_task_is_suppressed() -> None:
+    found = resolved([constraint(1, "aisle")], topics={"travel.fare"})
+    assert [(item.status, item.reason) for item in found] == [
+        (ConstraintStatus.OUT_OF_SCOPE, "not relevant to this request")
+    ]

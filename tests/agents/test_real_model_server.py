@@ -1,0 +1,107 @@
+"""The client against a real model: SmolLM2-135M on llama.cpp, with a context of 512 tokens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from agents.contract import ContextOverflow, Limits, ModelUnavailable
+from agents.llm import LocalGate
+from agents.transport import ATTEMPTS
+from tests.agents.support import python_server
+
+HELLO = [{"role": "user", "content": "Name one city in France."}]
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 12}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+class CountingGate(LocalGate):
+    """A gate that counts requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered = 0
+
+    @contextmanager
+    def slot(self, *arguments: Any, **options: Any) -> Iterator[None]:
+        self.entered += 1
+        with super().slot(*arguments, **options):
+            yield
+
+
+def ask(url: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """A plain request to llama.cpp's own endpoints, which lie beside /v1."""
+    method = "GET" if body is None else "POST"
+    return httpx.request(method, url.removesuffix("/v1") + path, json=body, timeout=10).json()
+
+
+def test_a_plain_completion_is_bought_once_and_then_replayed(llama, bench):
+    first = bench.llm(llama).complete(HELLO, stage="test", max_tokens=12)
+    again = bench.llm(llama).complete(HELLO, stage="test", max_tokens=12)
+    assert first.text
+    assert not first.replayed
+    assert again.replayed
+    assert again.text == first.text
+    assert len(bench.store.calls) == 1
+
+
+def test_usage_is_what_the_server_counts(llama, bench):
+    reply = bench.llm(llama, price_in_per_mtok_usd=2.0, price_out_per_mtok_usd=10.0).complete(
+        HELLO, stage="test", max_tokens=5
+    )
+    prompt = ask(llama, "/apply-template", {"messages": HELLO})["prompt"]
+    tokens = len(ask(llama, "/tokenize", {"content": prompt, "parse_special": True})["tokens"])
+    assert (reply.usage.calls, reply.usage.tokens_in, reply.usage.tokens_out) == (1, tokens, 5)
+    # tokens * 2 USD and 5 * 10 USD, both per million
+    assert reply.usage.cost_usd == pytest.approx((tokens * 2 + 50) / 1e6)
+    assert reply.finish_reason == "length"
+
+
+def test_a_schema_is_kept_by_the_servers_grammar(llama, bench):
+    reply = bench.llm(llama).complete(HELLO, stage="test", schema=CITY, max_tokens=40)
+    assert set(reply.parsed) == {"city"}
+    assert len(reply.parsed["city"]) <= 12
+
+
+def test_a_prompt_longer_than_the_context_is_one_request_and_an_overflow(llama, bench):
+    gate = CountingGate()
+    with pytest.raises(ContextOverflow, match="512 tokens"):
+        bench.llm(llama, gate=gate).complete([{"role": "user", "content": "word " * 900}], stage="test")
+    assert gate.entered == 1
+    assert not bench.store.calls
+
+
+def test_a_server_killed_in_mid_request_ends_in_bounded_retries_and_keeps_what_was_bought(bench, request):
+    gate = CountingGate()
+    with python_server(str(request.path.parent / "llama_server.py")) as (url, process):
+        bought = bench.llm(url, gate=gate).complete(HELLO, stage="test", max_tokens=4)
+        failed: list[BaseException] = []
+
+        def long_call() -> None:
+            try:
+                story = [{"role": "user", "content": "Tell a long story."}]
+                bench.llm(url, gate=gate, limits=Limits(max_tokens=400)).complete(story, stage="test")
+            except ModelUnavailable as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=long_call)
+        thread.start()
+        while not any(slot["is_processing"] for slot in ask(url, "/slots")):
+            pass
+        process.kill()
+        thread.join(timeout=20)
+
+    assert "attempt 6 of 6" in str(failed[0])
+    assert gate.entered == 1 + ATTEMPTS
+    replay = bench.llm(url).complete(HELLO, stage="test", max_tokens=4)
+    assert replay.replayed
+    assert replay.text == bought.text

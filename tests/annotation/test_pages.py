@@ -1,0 +1,194 @@
+"""What the server sends to whom, and what a plain form without JavaScript can do."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.grading import rubric, save_grade
+from annotation.models import Assignment, Batch
+from annotation.queue import take_next
+from bench.models import CheckpointScore, Verdict
+from tests.annotation.factories import MODEL, PANEL
+from tests.annotation.test_adjudication import grade as give
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def mine(make_batch, cast, now):
+    """ann's assignment on a trajectory that ends in a text."""
+    from django.utils import timezone
+
+    make_batch(size=8)
+    for _ in range(8):
+        assignment = take_next(rater_id=cast["ann"].pk, now=timezone.now())
+        if assignment.trajectory.unit.task.slug == "meal":
+            return assignment
+        Assignment.objects.filter(pk=assignment.pk).update(committed_at=timezone.now())
+    raise AssertionError("no meal among the trajectories")
+
+
+def page(assignment):
+    return reverse("grade", args=[assignment.pk])
+
+
+def save_url(assignment, position=0):
+    return reverse("save_grade", args=[assignment.pk, rubric(assignment)[position].checkpoint.pk])
+
+
+def grade_all(assignment, now, value="pass"):
+    for line in rubric(assignment):
+        save_grade(assignment=assignment, checkpoint_id=line.checkpoint.pk, now=now, value=value)
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/annotate/", {"ada", "otto", "ann"}), ("/annotate/batches/new/", {"ada"}), ("/adjudicate/", {"ada", "otto"}),
+     ("/agreement/", {"ada", "otto", "vera"})],
+)  # fmt: skip
+def test_each_page_opens_for_its_roles_only(as_user, path, allowed):
+    for name in ("ada", "otto", "ann", "vera", "olga"):
+        assert (as_user(name).get(path).status_code == 200) == (name in allowed), name
+
+
+def test_the_grading_page_names_no_method_model_judge_or_verdict(as_user, mine, cast, now):
+    give(mine.trajectory, cast["ben"], {0: "fail", 1: "fail"})
+    html = as_user("ann").get(page(mine)).content.decode()
+    method = mine.trajectory.unit.method
+    for secret in (MODEL, *PANEL, "thinks", "I say", "ben", "search_history", "simulated", "constraint", ">iba<", method + " ran"):
+        assert secret not in html, secret
+    assert "leek soup" in html
+    assert "crown comes off" in html
+    assert "No course needs chewing" in html
+
+
+def test_the_queue_names_no_method_model_or_batch_note(as_user, mine):
+    Batch.objects.update(name="rag against iba")
+    html = as_user("ann").get("/annotate/").content.decode()
+    assert "Go on" in html
+    for secret in (MODEL, "rag", *PANEL):
+        assert secret not in html
+
+
+def test_nobody_opens_anothers_assignment(as_user, mine):
+    for name in ("ben", "ada", "otto"):
+        assert as_user(name).get(page(mine)).status_code == 404
+        assert as_user(name).post(save_url(mine), {"value": "pass"}).status_code == 404
+
+
+def test_a_grade_saved_without_javascript_leads_back_to_its_checkpoint(as_user, mine):
+    response = as_user("ann").post(save_url(mine), {"value": "fail"})
+    assert response.status_code == 302
+    assert response.url.endswith("#checkpoint-1")
+    assert 'aria-pressed="true"' in as_user("ann").get(response.url).content.decode()
+
+
+def test_an_autosave_answers_with_the_count_and_the_servers_time(as_user, mine):
+    html = as_user("ann").post(save_url(mine), {"value": "pass"}, **HTMX).content.decode()
+    saved = mine.drafts.get().saved_at
+    assert "<b>1 of 2</b>" in html
+    assert f"{saved:%H:%M:%S}</time>" in html
+    assert 'hx-swap-oob="true"' in html
+    assert "<html" not in html
+
+
+def test_a_bad_grade_answers_422_with_the_fragment(as_user, mine):
+    response = as_user("ann").post(save_url(mine), {"value": "great"}, **HTMX)
+    assert response.status_code == 422
+    assert "is no grade" in response.content.decode()
+
+
+def test_a_submit_with_open_checkpoints_answers_422_and_names_them(as_user, mine):
+    as_user("ann").post(save_url(mine), {"value": "pass"})
+    response = as_user("ann").post(page(mine))
+    assert response.status_code == 422
+    assert "grade checkpoint 2 first" in response.content.decode()
+
+
+def test_a_comment_typed_at_the_last_moment_is_submitted_too(as_user, mine, now):
+    grade_all(mine, now)
+    second = rubric(mine)[1].checkpoint.pk
+    as_user("ann").post(page(mine), {f"comment-{second}": "Soft\r\nall through."})
+    assert Verdict.objects.get(source="human", checkpoint_id=second).rationale == "Soft\nall through."
+
+
+def test_submit_and_next_opens_the_next_and_a_double_submit_is_harmless(as_user, mine, now):
+    grade_all(mine, now)
+    first = as_user("ann").post(page(mine))
+    count = Verdict.objects.filter(source="human").count()
+    second = as_user("ann").post(page(mine))
+    if "after=" in first.url:
+        assert second.url == first.url
+    assert Verdict.objects.filter(source="human").count() == count == 2
+
+
+def test_the_last_submit_leads_to_the_reveal(as_user, mine, now):
+    Assignment.objects.exclude(pk=mine.pk).update(committed_at=now)
+    Batch.trajectories.through.objects.exclude(trajectory_id=mine.trajectory_id).delete()
+    grade_all(mine, now)
+    response = as_user("ann").post(page(mine), follow=True)
+    html = response.content.decode()
+    assert response.redirect_chain[-1][0] == reverse("reveal", args=[mine.pk])
+    assert "That was the last one for you" in html
+    assert "judge-north thinks pass" in html
+    assert "no other rater has graded this yet" in html
+
+
+def test_the_reveal_stays_shut_before_the_submit(as_user, mine):
+    response = as_user("ann").get(reverse("reveal", args=[mine.pk]))
+    assert response.url == page(mine)
+
+
+def test_a_graded_page_leads_to_its_reveal(as_user, mine, now):
+    Assignment.objects.filter(pk=mine.pk).update(committed_at=now)
+    assert as_user("ann").get(page(mine)).url == reverse("reveal", args=[mine.pk])
+
+
+def test_hostile_text_stays_text(as_user, mine):
+    data = mine.trajectory.data
+    data["action"]["text"] = "<script>alert(1)</script>"
+    type(mine.trajectory).objects.filter(pk=mine.trajectory_id).update(data=data)
+    html = as_user("ann").get(page(mine)).content.decode()
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_the_grading_page_asks_a_fixed_number_of_queries(as_user, mine, django_assert_max_num_queries):
+    client = as_user("ann")
+    with django_assert_max_num_queries(26):
+        client.get(page(mine))
+
+
+def test_an_admin_makes_a_batch_and_an_empty_choice_says_why(as_user, run):
+    client = as_user("ada")
+    given = {"run": run.pk, "choice": "domain", "domain": "dining", "raters_wanted": 2, "size": 3}
+    assert client.post("/annotate/batches/new/", given).status_code == 302
+    assert Batch.objects.get().trajectories.count() == 3
+    response = client.post("/annotate/batches/new/", {**given, "choice": "audit", "domain": ""})
+    assert response.status_code == 422
+    assert "has no audit trajectories" in response.content.decode()
+    assert client.post("/annotate/batches/new/", {**given, "domain": ""}).status_code == 422
+
+
+def test_a_decision_leads_to_the_next_case_and_then_to_the_empty_list(as_user, meal, cast):
+    give(meal, cast["ann"], {0: "pass", 1: "pass"})
+    give(meal, cast["ben"], {0: "fail", 1: "fail"})
+    client = as_user("otto")
+    assert "2 checkpoints to settle" in client.get("/adjudicate/").content.decode()
+    first, second = (reverse("case", args=[s.trajectory_id, s.checkpoint_id]) for s in CheckpointScore.objects.to_adjudicate())
+    html = client.get(first).content.decode()
+    assert all(name not in html for name in ("ann<", "ben<", *PANEL[:0]))
+    refused = client.post(first, {"value": "pass", "reason": ""})
+    assert refused.status_code == 422
+    assert "short reason" in refused.content.decode()
+    assert client.post(first, {"value": "pass", "reason": "Two are named."}).url == second
+    last = client.post(second, {"value": "fail", "reason": "Crackling."}, follow=True)
+    assert "Nothing to settle" in last.content.decode()
+    assert client.post(second, {"value": "pass", "reason": "Again."}).url == "/adjudicate/"
+
+
+def test_a_rater_is_anonymous_to_the_adjudicator(as_user, meal, cast):
+    give(meal, cast["cleo"], {1: "pass"})
+    give(meal, cast["ben"], {1: "fail"})
+    html = as_user("otto").get(reverse("case", args=[meal.pk, meal.unit.task.checkpoints.get(position=1).pk])).content.decode()
+    assert "cleo" not in html
+    assert ">ben" not in html

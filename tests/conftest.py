@@ -1,0 +1,14 @@
+"""Real services for all tests: embedded PostgreSQL and Redis under an IBA_HOME of the tests' own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_HOME = Path(os.environ.setdefault("IBA_HOME", str(Path(__file__).resolve().parent.parent / ".iba" / "test")))
+os.environ.setdefault("LEASE_S", "4")
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's loop runs in the thread that uses the ORM
+
+from iba_site import services  # noqa: E402 (the environment must be set first)
+
+services.ensure("postgres", "redis")
