@@ -85,7 +85,9 @@ def described(arguments: JSON, tool: ToolSpec, items: Sequence[JSON]) -> str:
         meaning = option_texts(tool, name).get(str(value), "")
         lines.append(f"{name} = {value}" + (f" ({meaning})" if meaning else ""))
     for name in item_arguments(tool):
-        lines.extend(f"item {name} = {_pairs(item)}" for item in items if str(item.get("id")) == str(arguments.get(name)))
+        lines.extend(
+            f"item {name} = {_pairs(item)}" for item in items if str(item.get("id")) == str(arguments.get(name))
+        )
     return "\n".join(lines)
 
 

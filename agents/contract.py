@@ -227,7 +227,7 @@ class Limits:
     model_calls: int = 24
     tool_calls: int = 12
     repairs: int = 2
-    max_tokens: int = 900  # per reply
+    max_tokens: int = 2400  # per reply
     temperature: float = 0.0
     deadline_s: float = 900.0
 
@@ -268,6 +268,10 @@ class LLMError(Exception):
 
 class ModelUnavailable(LLMError):
     """The endpoint refused, timed out or failed for longer than the retries last."""
+
+
+class SearchUnavailable(LLMError):
+    """The history cannot be searched: database, embeddings or index fail. Never the agent's fault."""
 
 
 class AuthenticationFailed(LLMError):

@@ -215,9 +215,7 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 
 def _span(since: date, until: date, phrase: str, now: datetime) -> Span:
-    return Span(
-        datetime.combine(since, time(), now.tzinfo), datetime.combine(until, time(), now.tzinfo), phrase
-    )
+    return Span(datetime.combine(since, time(), now.tzinfo), datetime.combine(until, time(), now.tzinfo), phrase)
 
 
 def phrases(text: str) -> Iterator[tuple[int, int]]:

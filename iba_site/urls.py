@@ -7,6 +7,7 @@ from iba_site import views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("bench.dashboards.urls")),
+    path("", include("annotation.urls")),
     path("login/", views.login, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", views.healthz, name="healthz"),

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from agents.acting import Brief, act_once
-from agents.budget import fit
+from agents.budget import evidence_tokens, fit
 from agents.contract import LLM, CallTool, ContextOverflow, Limits, Search, TaskInput, Trajectory
 from agents.course import Course
 
 MOST_EVENTS = 5000
 MOST_TOKENS = 24_000
-SMALLEST = 500  # tokens; a context that does not hold this much is not filled any further
+SMALLEST = 100  # tokens; a context that does not hold this much is not filled any further
 
 
 def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits) -> Trajectory:
@@ -27,5 +27,5 @@ def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limit
             except ContextOverflow:
                 if tokens <= SMALLEST:
                     raise
-                tokens //= 2
+                tokens = min(tokens, evidence_tokens(course.evidence)) // 2
     return course.trajectory()

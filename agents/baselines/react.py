@@ -27,7 +27,11 @@ HITS = 6  # events a search shows at most
 SEARCH = ToolSpec(
     "search_history",
     "Searches the person's history: messages, purchases, calendar, notes.",
-    {"type": "object", "properties": {"query": {"type": "string", "description": "What to look for"}}, "required": ["query"]},
+    {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "What to look for"}},
+        "required": ["query"],
+    },
 )
 
 

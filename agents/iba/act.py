@@ -65,9 +65,7 @@ def act(
     return Done(action, planned.constraints, links(verified, task, brief.constraints), steps)
 
 
-def act_plainly(
-    task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool
-) -> Done:
+def act_plainly(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Done:
     """The ablation of trajectory-level synthesis: no plan, no verification, constraints not restated last."""
     items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
     done = draft(task, brief, llm=llm, items=items)
@@ -113,9 +111,7 @@ def would_ask(task: TaskInput, done: Draft, brief: Brief) -> tuple[str, ...]:
     return args.open_arguments(done.arguments, args.committing_tool(task))
 
 
-def _committed(
-    task: TaskInput, done: Draft, brief: Brief, *, llm: LLM, call_tool: CallTool
-) -> Action | None:
+def _committed(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Action | None:
     """Commits; a refused call is repaired once with the tool's own words, and never when code objects to it."""
     outcome = commit(task, done, call_tool=call_tool, would_ask=would_ask(task, done, brief))
     if isinstance(outcome, Action):

@@ -68,9 +68,7 @@ def _align(task: TaskInput, net: EvidenceNet, course: Course) -> Alignment:
     return Alignment(resolved, (step,))
 
 
-def _act(
-    task: TaskInput, net: EvidenceNet, alignment: Alignment, course: Course, limits: Limits, parts: Parts
-) -> Done:
+def _act(task: TaskInput, net: EvidenceNet, alignment: Alignment, course: Course, limits: Limits, parts: Parts) -> Done:
     evidence: tuple[Evidence, ...] = net.evidence
     if not parts.broad_thinking:
         return act_plainly(task, Brief(evidence), llm=course, call_tool=course.call_tool)

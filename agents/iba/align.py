@@ -48,9 +48,7 @@ def align(
     gate = _Gate(dates, request, as_of, max(day or as_of, as_of), topics)
     gated = [gate.pass_through(item) for item in merged]
     holding = [item for item in gated if item.status is ConstraintStatus.DRAFT]
-    return tuple(
-        _settle(item, holding, dates) if item.status is ConstraintStatus.DRAFT else item for item in gated
-    )
+    return tuple(_settle(item, holding, dates) if item.status is ConstraintStatus.DRAFT else item for item in gated)
 
 
 def contradict(one: Constraint, other: Constraint) -> bool:
@@ -133,7 +131,9 @@ def _settle(item: Constraint, holding: Sequence[Constraint], dates: Mapping[str,
     ]  # fmt: skip
     if standing:
         names = ", ".join(sorted(other.constraint_id for other in standing))
-        return replace(item, status=ConstraintStatus.UNRESOLVED, reason=f"contradicts {names}, and neither is newer or narrower")
+        return replace(
+            item, status=ConstraintStatus.UNRESOLVED, reason=f"contradicts {names}, and neither is newer or narrower"
+        )
     return replace(item, status=ConstraintStatus.ACTIVE, reason="")
 
 

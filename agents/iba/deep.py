@@ -14,7 +14,8 @@ PER_QUERY = 12
 RANK_OFFSET = 5.0  # flattens the difference between the first ranks
 RECENT = timedelta(days=45)
 FEEDBACK_HITS = 3
-SECOND_LOOK = 0.6  # weight of a query made from a first hit
+SECOND_LOOK = 0.6  # weight of the queries made from the first hits, together
+IN_WINDOW = 1.0  # weight of the query within the time that it names itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,17 @@ def standing_probes(now: datetime) -> tuple[Probe, ...]:
     """Asked for every task: circumstances that bear on anything. Only the last weeks count for them."""
     since = now - RECENT
     return (
-        Probe("probe.state", "for now, until further notice, only these days, temporary change of routine", 1.0, since),
-        Probe("probe.health", "doctor, pain, injury, recovery, medicine, not allowed to", 1.0, since),
-        Probe("probe.plans", "money is tight, budget, visitors, moving, new job, deadline this week", 0.5, since),
+        Probe(
+            "probe.state", "for now, until further notice, only these days, temporary change of routine", 0.25, since
+        ),
+        Probe("probe.health", "doctor, pain, injury, recovery, medicine, not allowed to", 0.25, since),
+        Probe("probe.plans", "money is tight, budget, visitors, moving, new job, deadline this week", 0.15, since),
     )
 
 
 def run_probes(probes: Sequence[Probe], search: Search, *, k: int = PER_QUERY) -> tuple[Candidate, ...]:
     """What each probe found; the signal falls with the rank, so that engines of any scale compare."""
-    found = []
+    found: list[Candidate] = []
     for probe in probes:
         hits = search(probe.query, k=k, engine=Engine.HYBRID, since=probe.since, until=probe.until)
         found.extend(Candidate(hit, probe.topic, _signal(rank)) for rank, hit in enumerate(hits))
@@ -107,5 +110,5 @@ def _second_looks(
     ]
     window = search_window(query, now)
     if window is not None:
-        looks.append((SECOND_LOOK, search(query, k=2 * k, engine=Engine.HYBRID, since=window[0], until=window[1])))
+        looks.append((IN_WINDOW, search(query, k=2 * k, engine=Engine.HYBRID, since=window[0], until=window[1])))
     return looks

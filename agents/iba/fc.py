@@ -1,4 +1,4 @@
-"""Stage 4 with native function calling: the model calls the tools itself; a committing call is checked before it goes out."""
+"""Stage 4 with native function calling: the model calls the tools; a committing call is checked before it goes out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ TURNS = 8
 SUBMIT = ToolSpec(
     "submit_text",
     "Hands over the finished text.",
-    {"type": "object", "properties": {"text": {"type": "string", "description": "The text, ready to use"}}, "required": ["text"]},
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "description": "The text, ready to use"}},
+        "required": ["text"],
+    },
     commits=True,
 )
 
@@ -49,7 +53,13 @@ class _Talk:
 
 
 def act_by_calls(
-    task: TaskInput, alignment: Alignment, evidence: tuple[Evidence, ...], *, llm: LLM, call_tool: CallTool, limits: Limits
+    task: TaskInput,
+    alignment: Alignment,
+    evidence: tuple[Evidence, ...],
+    *,
+    llm: LLM,
+    call_tool: CallTool,
+    limits: Limits,
 ) -> Done:
     """Plan, then turns of tool calls until the committing call passed its checks or the repairs are used up."""
     planned = plan(task, alignment.active, llm=llm)

@@ -8,10 +8,12 @@ from datetime import datetime
 from agents.dates import find_days
 
 _CUES = {
-    "with_children": r"kids?|child(?:ren)?|sons?|daughters?|toddlers?|school run|family|little ones?|boys|girls|twins|baby",
-    "with_colleagues": r"colleagues?|co-?workers?|team(?:mates?)?|clients?|office|boss|work (?:trip|dinner|lunch|do)|people from work|department",
+    "with_children": r"kids?|child(?:ren)?|sons?|daughters?|toddlers?|school run|family|little ones?|boys|girls"
+    r"|twins|baby",
+    "with_colleagues": r"colleagues?|co-?workers?|team(?:mates?)?|clients?|office|boss|work (?:trip|dinner|lunch|do)"
+    r"|people from work|department",
     "at_weekend": r"week-?ends?|saturdays?|sundays?",
-}  # fmt: skip
+}
 _CONTEXT = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _CUES.items()}
 _WORD = re.compile(r"[^\W_]{3,}")
 _EMPTY = frozenset({"the", "and", "with", "for", "when", "only", "not", "are", "from"})

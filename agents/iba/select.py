@@ -21,7 +21,8 @@ DIVERSITY = 0.3  # weight of MMR's penalty
 _WORD = re.compile(r"[^\W_]+")
 _NEGATION = re.compile(r"\b(?:no|not|never|nothing|without|\w+n't|hardly|stop(?:ped)?|quit|avoid)\b", re.IGNORECASE)
 _CHANGE = re.compile(
-    r"\b(?:used to|any ?more|no longer|these days|nowadays|lately|since|switched|changed|instead|from now on|gave up|for once)\b",
+    r"\b(?:used to|any ?more|no longer|these days|nowadays|lately|since|switched|changed|instead|from now on"
+    r"|gave up|for once)\b",
     re.IGNORECASE,
 )
 
@@ -139,7 +140,9 @@ def _fill_by_turns(
 
 
 def _marginal(candidate: Candidate, taken: Sequence[Candidate]) -> float:
-    likeness = max((_likeness(candidate.event, item.event) for item in taken if item.topic == candidate.topic), default=0.0)
+    likeness = max(
+        (_likeness(candidate.event, item.event) for item in taken if item.topic == candidate.topic), default=0.0
+    )
     return candidate.signal - DIVERSITY * likeness
 
 
@@ -159,7 +162,7 @@ def _running_states(candidates: Sequence[Candidate], now: datetime) -> list[Cand
 
 
 def _counter_evidence(candidates: Sequence[Candidate], taken: Sequence[Candidate]) -> list[Candidate]:
-    """Events that speak against one that was taken for the same topic: other polarity, or words of change, and newer."""
+    """Events that speak against one taken for the same topic: newer, and of other polarity or with words of change."""
     against = []
     for candidate in candidates:
         rivals = [item for item in taken if item.topic == candidate.topic and item.event != candidate.event]

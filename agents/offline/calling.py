@@ -12,7 +12,9 @@ from agents.offline.scoring import Embed
 from agents.offline.writing import draft
 
 SEARCHES = 2
-_READS = re.compile(r"^(?:search|list|find|get|look\w*|show|check|compare|browse|fetch|read)_|_details$|_info$|_options$")
+_READS = re.compile(
+    r"^(?:search|list|find|get|look\w*|show|check|compare|browse|fetch|read)_|_details$|_info$|_options$"
+)
 
 
 def next_call(prompt: Prompt, tools: list[dict[str, Any]], embed: Embed) -> list[dict[str, Any]]:
@@ -29,7 +31,9 @@ def next_call(prompt: Prompt, tools: list[dict[str, Any]], embed: Embed) -> list
             arguments = {} if tries else fill_object(tool.get("parameters", {}), prompt, embed)
             return [call(tool["name"], arguments, len(prompt.answered))]
     acting = [tool for tool in tools if not reads(tool)]
-    return [call(acting[-1]["name"], commit_arguments(acting[-1], prompt, embed), len(prompt.answered))] if acting else []
+    return (
+        [call(acting[-1]["name"], commit_arguments(acting[-1], prompt, embed), len(prompt.answered))] if acting else []
+    )
 
 
 def commit_arguments(tool: dict[str, Any], prompt: Prompt, embed: Embed) -> dict[str, Any]:
@@ -71,5 +75,10 @@ def _query(prompt: Prompt, tools: list[dict[str, Any]], done: int) -> str:
     """First the request, then what the committing call has to know."""
     if done == 0:
         return prompt.request
-    schemas = [schema for tool in tools if not reads(tool) for schema in tool.get("parameters", {}).get("properties", {}).values()]
+    schemas = [
+        schema
+        for tool in tools
+        if not reads(tool)
+        for schema in tool.get("parameters", {}).get("properties", {}).values()
+    ]
     return " ".join(str(schema.get("description", "")) for schema in schemas)[:300] or prompt.request

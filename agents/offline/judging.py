@@ -20,7 +20,8 @@ from agents.offline.scoring import Embed, cosines, coverage
 THRESHOLDS = {"a": 0.5, "b": 0.86, "c": 0.40}
 LONGEST = 300  # characters; a longer line is taken sentence by sentence
 _ADDRESSES = re.compile(
-    r"\b(?:judges?|graders?|verdicts?|rubric|checkpoints?|evaluat\w+|instructions?|system prompt|mark (?:this|it|all))\b"
+    r"\b(?:judges?|graders?|verdicts?|rubric|checkpoints?|evaluat\w+|instructions?|system prompt"
+    r"|mark (?:this|it|all))\b"
     r"|\b(?:answer|reply|return|output|say|grade\w*|vote)\b.{0,30}\bpass(?:es|ed)?\b",
     re.IGNORECASE,
 )

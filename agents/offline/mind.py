@@ -21,7 +21,7 @@ from agents.offline.reading import Prompt, read
 from agents.offline.scoring import Array, Embed, cosines, standard
 from agents.offline.writing import write
 
-TOPIC_OWN_DOMAIN = 1.0  # standard deviations that a topic of the task's own domain is ahead
+TOPIC_OWN_DOMAIN = 2.0  # standard deviations that a topic of the task's own domain is ahead
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
 
 

@@ -1,4 +1,4 @@
-"""What the stand-in notices in evidence lines: which option of a topic they speak for, for how long, in which company."""
+"""What the stand-in notices in evidence: which option of a topic a line speaks for, how long, in which company."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEAREST_TOPICS = 2
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """(lines, options of all topics) scores, standardised over the table; ``columns`` says where a topic's options lie."""
+    """(lines, options of all topics) scores, standardised; ``columns`` says where a topic's options lie."""
 
     scores: Array
     columns: dict[str, slice]
@@ -57,7 +57,7 @@ def constraints(prompt: Prompt, embed: Embed) -> list[dict[str, Any]]:
     rows = []
     for number, topic in enumerate(prompt.topics):
         if topic.options:
-            rows.extend(_topic_rows(topic, _relevant(scored, number), scored, prompt))
+            rows.extend(_topic_rows(topic, number, scored, prompt))
     return rows
 
 
@@ -88,15 +88,21 @@ def _relevant(scored: Table, topic: int) -> list[int]:
     ]  # fmt: skip
 
 
-def _topic_rows(topic: TopicText, indices: Sequence[int], scored: Table, prompt: Prompt) -> list[dict[str, Any]]:
-    lines = prompt.evidence
-    states = [index for index in indices if _state(lines[index]) is not None]
-    settled = [index for index in indices if index not in states]
+def _topic_rows(topic: TopicText, number: int, scored: Table, prompt: Prompt) -> list[dict[str, Any]]:
+    """A line that holds for a while speaks for its nearest topic only; what it means for others is asked apart."""
+    lines, indices = prompt.evidence, _relevant(scored, number)
+    limited = [index for index in indices if _state(lines[index]) is not None]
+    states = [index for index in limited if int(scored.nearest[index].argmax()) == number]
+    settled = [index for index in indices if index not in limited]
     plain = [index for index in settled if not contexts(lines[index].text, lines[index].at)] or settled
     rows, trait = [], ""
     if plain:
         trait = _best_option(topic, plain, scored, prompt)
-        rows.append(_row(topic, trait, _speaking_for(trait, topic, plain, scored, prompt), _strength(topic, trait, plain, scored)))
+        rows.append(
+            _row(
+                topic, trait, _speaking_for(trait, topic, plain, scored, prompt), _strength(topic, trait, plain, scored)
+            )
+        )
     rows.extend(_conditional_rows(topic, trait, [index for index in settled if index not in plain], scored, prompt))
     for index in states:
         best = _best_option(topic, [index], scored, prompt)
@@ -182,7 +188,9 @@ def nearest_lines(prompt: Prompt, embed: Embed, count: int) -> list[Line]:
     """The evidence lines nearest to the request, newer first among equals, in the order of the prompt."""
     if not prompt.evidence:
         return []
-    near = (embed([line.text for line in prompt.evidence], "passage") @ embed([prompt.request or "plan"], "query").T)[:, 0]
+    near = (embed([line.text for line in prompt.evidence], "passage") @ embed([prompt.request or "plan"], "query").T)[
+        :, 0
+    ]
     score = near + 0.02 * np.array([recency(line.at, prompt.now) for line in prompt.evidence])
     chosen = np.argsort(-score, kind="stable")[:count]
     return [prompt.evidence[index] for index in sorted(int(number) for number in chosen)]

@@ -1,4 +1,4 @@
-"""How the stand-in reads a prompt: sections, evidence lines, topics, constraints, tools, items. Nothing else is known to it."""
+"""How the stand-in reads a prompt: sections, evidence, topics, constraints, tools, items. It knows nothing else."""
 
 from __future__ import annotations
 

@@ -24,11 +24,12 @@ COLUMN_SHRINKAGE = 4.0  # lines it takes until an option's mean over the lines i
 
 _WORD = re.compile(r"[^\W_]+")
 _LOCAL = threading.local()
-_STOP = frozenset(
-    "a an the and or but of to in on at for with by from as is are was were be been it its this that these those i me my "
-    "you your he she they them their we our us do does did not no so if than then there here what which who where when "
-    "how any every all some has have had will would can could should may might into over up out about".split()
+_STOP_WORDS = (
+    "a an the and or but of to in on at for with by from as is are was were be been it its this that these those "
+    "i me my you your he she they them their we our us do does did not no so if than then there here what which "
+    "who where when how any every all some has have had will would can could should may might into over up out about"
 )
+_STOP = frozenset(_STOP_WORDS.split())
 _DOUBT = re.compile(
     r"\b(?:mum|mom|mother|dad|father|sister|brother|aunt|uncle|gran\w*|neighbour|flatmate|colleague|boss|friend)(?:'s)?\b"
     r"|\b(?:would|could|might|if i|imagine|suppose|used to|back then|years ago|as a kid|in the (?:film|book|novel)"

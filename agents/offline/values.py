@@ -10,7 +10,8 @@ from agents.dates import MONTHS, NUMBERS, WEEKDAYS, find_days, phrases
 from agents.offline.reading import Prompt
 
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|\b(\d{1,2}):(\d{2})\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\b(\d+(?:\.\d+)?|" + "|".join(word for word in NUMBERS if word not in {"a", "an", "few"}) + r")\b", re.IGNORECASE)  # fmt: skip
+_NUMBER_WORDS = "|".join(word for word in NUMBERS if word not in {"a", "an", "few"})
+_NUMBER = re.compile(rf"\b(\d+(?:\.\d+)?|{_NUMBER_WORDS})\b", re.IGNORECASE)
 _NAME = re.compile(r"\b([A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+)*)")
 _NOT_NAMES = {*WEEKDAYS, *MONTHS, "i", "i'm", "i'd", "i'll", "can", "could", "please", "need", "get", "taking"}
 

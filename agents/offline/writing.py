@@ -34,7 +34,9 @@ def draft(prompt: Prompt, embed: Embed) -> str:
     days = find_days(prompt.request, prompt.now)
     if days:
         first, last = days[0], days[0] + timedelta(days=6)
-        lines.append(f"It covers every day from {first:%A} {first.isoformat()} on for one week, to {last:%A} {last.isoformat()}.")
+        lines.append(
+            f"It covers every day from {first:%A} {first.isoformat()} on for one week, to {last:%A} {last.isoformat()}."
+        )
     lines.extend(text for _, text in prompt.constraints)
     lines.extend(f"If it suits: {text}" for _, text in prompt.unresolved)
     if not prompt.constraints:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
 from django.utils.safestring import SafeString, mark_safe
 
-WIDE_PX = 560
+WIDE_PX = 600
 NARROW_PX = 330
 
 
@@ -18,6 +18,7 @@ class IntervalRow:
     """One line of a forest plot. ``colour`` is a CSS value; a hollow row is simulated."""
 
     label: str
+    short: str  # the label where there is little room
     mean: float
     low: float
     high: float
@@ -38,7 +39,7 @@ def forest(rows: Sequence[IntervalRow], *, low: float = 0.0, high: float = 1.0) 
     if not rows:
         return None
     kept = tuple(rows)
-    return Forest(_svg(kept, low, high, WIDE_PX), _svg(kept, low, high, NARROW_PX))
+    return Forest(_svg(kept, low, high, WIDE_PX), _svg(tuple(replace(row, label=row.short) for row in kept), low, high, NARROW_PX))
 
 
 def axis_end(rows: Sequence[IntervalRow]) -> float:

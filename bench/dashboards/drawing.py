@@ -54,12 +54,12 @@ def _layers(rows: Sequence[IntervalRow], low: float, high: float) -> list[alt.Ch
 
 def _label_axis() -> alt.Axis:
     return alt.Axis(
-        title=None, domain=False, ticks=False, labelColor="var(--text)", labelFontSize=13, labelPadding=12, labelLimit=200
+        title=None, domain=False, ticks=False, labelColor="var(--text)", labelFontSize=13, labelPadding=12, labelLimit=230
     )
 
 
 def _value_axis(*, signed: bool) -> alt.Axis:
     return alt.Axis(
         domain=False, ticks=False, gridColor="var(--line)", labelColor="var(--text-2)", labelFontSize=12,
-        labelPadding=6, tickCount=5, format="+.1f" if signed else ".1f",
+        labelPadding=6, tickCount=5, labelFlush=False, format="+.1f" if signed else ".1f", labelExpr="datum.value == 0 ? '0' : datum.label",
     )  # fmt: skip

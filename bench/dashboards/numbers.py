@@ -63,8 +63,9 @@ def pair_words(pair: Mapping[str, Any]) -> str:
         return "no unit that both have scored"
     if not pair["distinguishable"]:
         return "not distinguishable"
-    better = pair["a"] if pair["difference"] > 0 else pair["b"]
-    return f"{method_label(better)} is ahead"
+    ahead = f"{method_label(pair['a'] if pair['difference'] > 0 else pair['b'])} is ahead"
+    adjusted = pair.get("p_holm")
+    return ahead if adjusted is None or adjusted < 0.05 else f"{ahead} on its own, not after Holm"
 
 
 def percent(value: float | None) -> str:
@@ -134,6 +135,12 @@ def method_label(name: str) -> str:
         return resolve(name).label
     except ValueError:
         return name
+
+
+def method_short(name: str) -> str:
+    """A name for narrow places: no history, or − synthesis for an ablation."""
+    head, _, part = name.partition("-")
+    return f"{MINUS} {part.replace('_', ' ')}" if part else head.replace("_", " ")
 
 
 def method_class(name: str) -> str:

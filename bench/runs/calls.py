@@ -7,20 +7,14 @@ import time
 from functools import lru_cache
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import F
 from redis import Redis
 
 from agents.contract import BudgetExceeded, Usage
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
+from bench.database import release_connection
 from bench.models import ModelCall, Run, RunStatus
-
-
-def release_connection() -> None:
-    """Give the thread's connection back to the pool before a long wait; within a transaction it stays."""
-    if not connection.in_atomic_block:
-        connection.close()
 
 
 class DatabaseStore:

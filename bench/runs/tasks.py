@@ -7,8 +7,8 @@ import logging
 from celery import shared_task
 from django.db import DatabaseError
 
+from bench.database import release_connection
 from bench.models import UnitStatus
-from bench.runs.calls import release_connection
 from bench.runs.claim import finish_if_over, take_for_queue
 from bench.runs.execute import act, judge, runs_of
 from bench.runs.worker import WORKER, holding

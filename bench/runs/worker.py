@@ -17,7 +17,8 @@ from django.conf import settings
 from django.db import DatabaseError
 from redis.exceptions import RedisError
 
-from bench.runs.calls import redis_client, release_connection
+from bench.database import release_connection
+from bench.runs.calls import redis_client
 from bench.runs.claim import extend_leases, take_back_expired
 
 log = logging.getLogger(__name__)

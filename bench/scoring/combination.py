@@ -8,7 +8,6 @@ given twice counts once.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bench.scoring.types import Flag, Origin, Outcome, Policy, VerdictRow, VerdictSource, VerdictValue, View
@@ -21,6 +20,9 @@ _SOURCES = {
 
 
 Latest = dict[tuple[VerdictSource, str], VerdictRow]
+Votes = dict[VerdictValue, int]
+
+_NO_VOTES: Votes = dict.fromkeys(VerdictValue, 0)
 
 
 def combine(rows: Iterable[VerdictRow], policy: Policy, view: View = View.COMBINED) -> Outcome:
@@ -31,8 +33,9 @@ def combine(rows: Iterable[VerdictRow], policy: Policy, view: View = View.COMBIN
     """
     kept = _relevant(rows, policy, view)
     latest = _latest(kept)
-    automatic = _automatic(latest, policy)
-    flags = _flags(latest, automatic)
+    panel = _votes(latest, VerdictSource.JUDGE)
+    automatic = _automatic(latest, panel, policy)
+    flags = _flags(latest, panel, automatic)
     humans, dispute = _humans(latest, policy)
     if humans and automatic and policy.adjudicate_human_vs_panel and humans.value != automatic.value:
         dispute = dispute or f"the raters say {humans.value}, the {automatic.origin} says {automatic.value}"
@@ -41,7 +44,7 @@ def combine(rows: Iterable[VerdictRow], policy: Policy, view: View = View.COMBIN
     if settled:
         changed = _changed_since_adjudication(kept, latest)
         return _with(settled, flags, changed, Flag.REOPENED)
-    chosen = humans or automatic or Outcome(None, Origin.NONE, _why_nothing(latest, policy, view))
+    chosen = humans or automatic or Outcome(None, Origin.NONE, _why_nothing(latest, panel, policy, view))
     return _with(chosen, flags, dispute, Flag.PROVISIONAL)
 
 
@@ -99,7 +102,7 @@ def _changed_since_adjudication(rows: Sequence[VerdictRow], latest: Latest) -> s
 
 def _humans(latest: Latest, policy: Policy) -> tuple[Outcome | None, str]:
     """The value that enough raters agree on, and why an adjudicator is needed ("" where not)."""
-    votes = Counter(row.value for row in latest.values() if row.source is VerdictSource.HUMAN)
+    votes = _votes(latest, VerdictSource.HUMAN)
     passed, failed = votes[VerdictValue.PASS], votes[VerdictValue.FAIL]
     dispute = ""
     if passed and failed:
@@ -112,36 +115,38 @@ def _humans(latest: Latest, policy: Policy) -> tuple[Outcome | None, str]:
     return Outcome(enough[0], Origin.HUMANS, f"{votes[enough[0]]} raters say {enough[0]}"), dispute
 
 
-def _automatic(latest: Latest, policy: Policy) -> Outcome | None:
+def _automatic(latest: Latest, votes: Votes, policy: Policy) -> Outcome | None:
     """The rule's verdict, else the panel's majority, else None."""
     rule = latest.get((VerdictSource.RULE, ""))
     if rule is not None and rule.value.decides:
         return Outcome(rule.value, Origin.RULE, rule.rationale or f"the rule says {rule.value}")
-    votes = _panel_votes(latest)
     for value in (VerdictValue.PASS, VerdictValue.FAIL):
         if votes[value] * 2 > len(policy.panel):
             return Outcome(value, Origin.PANEL, f"{votes[value]} of {len(policy.panel)} judges say {value}")
     return None
 
 
-def _panel_votes(latest: Latest) -> Counter[VerdictValue]:
-    return Counter(row.value for row in latest.values() if row.source is VerdictSource.JUDGE)
+def _votes(latest: Latest, source: VerdictSource) -> Votes:
+    """How many of a source say each value, all three values present."""
+    votes = dict(_NO_VOTES)
+    for row in latest.values():
+        if row.source is source:
+            votes[row.value] += 1
+    return votes
 
 
-def _why_nothing(latest: Latest, policy: Policy, view: View) -> str:
+def _why_nothing(latest: Latest, votes: Votes, policy: Policy, view: View) -> str:
     if view is View.HUMAN:
         graded = sum(row.source is VerdictSource.HUMAN for row in latest.values())
         return f"no {policy.humans_required} raters agree; {graded} graded"
-    votes = _panel_votes(latest)
-    silent = len(policy.panel) - votes.total()
+    silent = len(policy.panel) - sum(votes.values())
     return (
         f"no majority of {len(policy.panel)} judges: {votes[VerdictValue.PASS]} pass, "
         f"{votes[VerdictValue.FAIL]} fail, {votes[VerdictValue.CANNOT_JUDGE]} cannot judge, {silent} unscored"
     )
 
 
-def _flags(latest: Latest, automatic: Outcome | None) -> frozenset[Flag]:
-    votes = _panel_votes(latest)
+def _flags(latest: Latest, votes: Votes, automatic: Outcome | None) -> frozenset[Flag]:
     flags = set()
     if votes[VerdictValue.PASS] and votes[VerdictValue.FAIL]:
         flags.add(Flag.SPLIT_PANEL)
@@ -149,7 +154,7 @@ def _flags(latest: Latest, automatic: Outcome | None) -> frozenset[Flag]:
         flags.add(Flag.CANNOT_JUDGE)
     if any(row.contradictory for row in latest.values() if row.source is VerdictSource.JUDGE):
         flags.add(Flag.CONTRADICTION)
-    if votes and automatic is None:
+    if any(votes.values()) and automatic is None:
         flags.add(Flag.NO_MAJORITY)
     return frozenset(flags)
 

@@ -7,29 +7,33 @@ from datetime import datetime
 
 import numpy as np
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from numpy.typing import NDArray
 from pgvector import Vector
 
-from agents.contract import Engine, Evidence
+from agents.contract import Engine, Evidence, SearchUnavailable
+from agents.embeddings import EmbeddingError
 from agents.iba.deep import deep_search
+from bench.database import release_connection
 from bench.search.history import History, Scores, load_history
-from bench.search.vectors import query_vector
+from bench.search.vectors import EmbeddingsMissing, query_vector
 
 # Weights of the standardised scores, measured by `eval_retrieval` (docs/retrieval.md).
 DENSE, NEIGHBOURS, SESSION = 1.0, 0.5, 0.35
 
-# Whole similarities of one persona in one row: cheaper than thousands of rows. The persona is written
-# into the plan's parameters each time (prepare=False), since a generic plan may leave the index aside.
+# All similarities of one persona in one row: cheaper than thousands of rows.
 _SIMILARITIES = """
-    SELECT array_agg(1 - (vector <=> %s) ORDER BY event_id)
+    SELECT array_agg(1 - (vector <=> %s::vector) ORDER BY event_id)
     FROM bench_eventvector WHERE persona_id = %s AND model = %s AND event_id <= %s
 """
 
 
 @dataclass(frozen=True)
 class HistorySearch:
-    """``agents.contract.Search`` for one persona up to one moment."""
+    """``agents.contract.Search`` for one persona up to one moment.
+
+    What goes wrong on our side is raised as SearchUnavailable, so that it is never counted against the agent.
+    """
 
     persona_id: int
     as_of: datetime | None
@@ -43,7 +47,12 @@ class HistorySearch:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> tuple[Evidence, ...]:
-        return search_history(self.persona_id, self.as_of, query, k=k, engine=engine, since=since, until=until)
+        try:
+            return search_history(self.persona_id, self.as_of, query, k=k, engine=engine, since=since, until=until)
+        except (DatabaseError, EmbeddingError, EmbeddingsMissing, LookupError) as error:
+            raise SearchUnavailable(f"the history of persona {self.persona_id} cannot be searched: {error}") from error
+        finally:
+            release_connection()
 
 
 def search_history(
@@ -109,7 +118,7 @@ def _score(history: History, query: str, engine: Engine) -> Scores:
 
 def dense_scores(history: History, query: str) -> Scores:
     """Cosine of every event, by an exact scan of the persona's vectors in PostgreSQL."""
-    parameters = [Vector(query_vector(query)), history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1])]
+    parameters = [Vector(query_vector(query)).to_text(), history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1])]
     with connection.cursor() as cursor:
         cursor.execute(_SIMILARITIES, parameters)
         found = cursor.fetchone()[0]

@@ -134,6 +134,7 @@ register.filter("percent", numbers.percent)
 register.filter("usd", numbers.usd)
 register.filter("seconds", numbers.seconds)
 register.filter("method_label", numbers.method_label)
+register.filter("method_short", numbers.method_short)
 register.filter("method_class", numbers.method_class)
 register.filter("stage_words", numbers.stage_words)
 

@@ -1,4 +1,4 @@
-"""A small fixed world for the agents' tests: a history, a vocabulary, a train desk, and the stand-in without a server."""
+"""A small fixed world for the agents' tests: a history, a vocabulary, a train desk, the stand-in without a server."""
 
 from __future__ import annotations
 
@@ -78,24 +78,69 @@ def history() -> tuple[Evidence, ...]:
 
 
 def topic(slug: str, name: str, question: str, **options: str) -> Topic:
-    return Topic(slug, name, question, tuple(Option(key, key.replace("_", " ").title(), text) for key, text in options.items()))
+    return Topic(
+        slug, name, question, tuple(Option(key, key.replace("_", " ").title(), text) for key, text in options.items())
+    )
 
 
 VOCABULARY = (
-    topic("travel.seat", "Seat", "Where on a train or plane to sit?",
-          aisle="Gets up often and does not want to ask anybody to move.", window="Looks at the view and the clouds."),
-    topic("travel.quiet_zone", "Carriage", "How loud may a ride be?",
-          quiet="Wants silence, phones off.", table="Wants a table to work or draw together."),
-    topic("dining.spice", "Spice", "How hot should a curry be?", mild="No chillies.", fiery="Hot chillies that make the eyes water."),
-    topic("dining.texture", "Texture", "How hard may food be?", soft="Soup and soft mash.", crunchy="Crisp crusts and raw nuts."),
+    topic(
+        "travel.seat",
+        "Seat",
+        "Where on a train or plane to sit?",
+        aisle="Gets up often and does not want to ask anybody to move.",
+        window="Looks at the view and the clouds.",
+    ),
+    topic(
+        "travel.quiet_zone",
+        "Carriage",
+        "How loud may a ride be?",
+        quiet="Wants silence, phones off.",
+        table="Wants a table to work or draw together.",
+    ),
+    topic(
+        "dining.spice",
+        "Spice",
+        "How hot should a curry be?",
+        mild="No chillies.",
+        fiery="Hot chillies that make the eyes water.",
+    ),
+    topic(
+        "dining.texture",
+        "Texture",
+        "How hard may food be?",
+        soft="Soup and soft mash.",
+        crunchy="Crisp crusts and raw nuts.",
+    ),
     topic("finance.risk", "Risk", "How to invest savings?", cautious="Bonds only.", bold="Shares and more shares."),
-)  # fmt: skip
+)
 
 TRAINS: tuple[JSON, ...] = (
-    {"id": "t1", "title": "Northbound 08:40", "city": "Leeds", "departs": "08:40", "coach": "table to draw together", "price_eur": 40},
-    {"id": "t2", "title": "Avanti 12:15", "city": "Leeds", "departs": "12:15", "coach": "quiet, phones off, silence", "price_eur": 55},
-    {"id": "t3", "title": "Avanti 12:15", "city": "Porto", "departs": "12:15", "coach": "quiet, phones off, silence", "price_eur": 55},
-)  # fmt: skip
+    {
+        "id": "t1",
+        "title": "Northbound 08:40",
+        "city": "Leeds",
+        "departs": "08:40",
+        "coach": "table to draw together",
+        "price_eur": 40,
+    },
+    {
+        "id": "t2",
+        "title": "Avanti 12:15",
+        "city": "Leeds",
+        "departs": "12:15",
+        "coach": "quiet, phones off, silence",
+        "price_eur": 55,
+    },
+    {
+        "id": "t3",
+        "title": "Avanti 12:15",
+        "city": "Porto",
+        "departs": "12:15",
+        "coach": "quiet, phones off, silence",
+        "price_eur": 55,
+    },
+)
 
 SEARCH_TRAINS = ToolSpec(
     "search_trains",
@@ -172,9 +217,16 @@ def search_over(events: Sequence[Evidence]) -> Callable[..., tuple[Evidence, ...
     """A search by the same bag of stems, over these events."""
 
     def search(
-        query: str, *, k: int = 10, engine: Engine = Engine.HYBRID, since: datetime | None = None, until: datetime | None = None
+        query: str,
+        *,
+        k: int = 10,
+        engine: Engine = Engine.HYBRID,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> tuple[Evidence, ...]:
-        inside = [e for e in events if (since is None or e.occurred_at >= since) and (until is None or e.occurred_at < until)]
+        inside = [
+            e for e in events if (since is None or e.occurred_at >= since) and (until is None or e.occurred_at < until)
+        ]
         if not query:
             return tuple(sorted(inside, key=lambda event: event.occurred_at, reverse=True)[:k])
         wanted = _vector(query)
@@ -200,7 +252,10 @@ class StandIn:
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": stage, "schema": schema}}
         if tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+                {
+                    "type": "function",
+                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
+                }
                 for t in tools
             ]
         message = answer(body, embed)
@@ -208,7 +263,9 @@ class StandIn:
             ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
             for call in message["tool_calls"]
         )
-        return Reply(message["content"] or "", json.loads(message["content"]) if schema else None, calls, Usage(1, 10, 5, 0.0))
+        return Reply(
+            message["content"] or "", json.loads(message["content"]) if schema else None, calls, Usage(1, 10, 5, 0.0)
+        )
 
 
 class Scripted:

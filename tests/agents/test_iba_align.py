@@ -40,7 +40,13 @@ def resolved(constraints, **changes):
 
 def constraint(number: int, value: str, days_ago: int = 1, **changes) -> Constraint:
     event = next(name for name, date in DATES.items() if date == AS_OF - timedelta(days=days_ago))
-    values = {"constraint_id": f"c{number}", "dimension": "travel.seat", "value": value, "text": value, "evidence": (event,)}
+    values = {
+        "constraint_id": f"c{number}",
+        "dimension": "travel.seat",
+        "value": value,
+        "text": value,
+        "evidence": (event,),
+    }
     return Constraint(**{**values, **changes})
 
 

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from datetime import timedelta
 
 from agent_world import AS_OF, LIMITS, at, history
 from hypothesis import given
@@ -28,11 +27,17 @@ def test_opposite_polarity_is_never_folded() -> None:
 
 
 def test_a_repetition_after_months_is_not_folded() -> None:
-    assert len(fold([candidate("a", "2025-03-01", "same words here"), candidate("b", "2026-03-01", "same words here")])) == 2
+    assert (
+        len(fold([candidate("a", "2025-03-01", "same words here"), candidate("b", "2026-03-01", "same words here")]))
+        == 2
+    )
 
 
 def test_folding_does_not_depend_on_the_order() -> None:
-    found = [Candidate(event, "t", 1.0) for event in (*history(), *(replace(e, event_id=f"x{e.event_id}") for e in history()))]
+    found = [
+        Candidate(event, "t", 1.0)
+        for event in (*history(), *(replace(e, event_id=f"x{e.event_id}") for e in history()))
+    ]
     assert fold(found) == fold(found[::-1])
 
 
@@ -54,7 +59,9 @@ def test_counter_evidence_has_a_slot() -> None:
 def test_every_topic_gets_its_share() -> None:
     loud = [candidate(f"l{n}", "2026-01-01", f"loud {n} {chr(97 + n) * 4}", "loud", 9.0) for n in range(15)]
     quiet = [candidate(f"q{n}", "2026-01-02", f"quiet {n} {chr(97 + n) * 5}", "quiet", 0.1) for n in range(15)]
-    chosen = choose([*loud, *quiet], weights={"loud": 1.0, "quiet": 1.0}, limits=replace(LIMITS, evidence_events=10), now=AS_OF)
+    chosen = choose(
+        [*loud, *quiet], weights={"loud": 1.0, "quiet": 1.0}, limits=replace(LIMITS, evidence_events=10), now=AS_OF
+    )
     assert sum(event.topic == "quiet" for event in chosen) == 5
 
 
@@ -62,7 +69,10 @@ def test_every_topic_gets_its_share() -> None:
 def test_the_budget_holds_whatever_is_found(events: int, tokens: int, picks: list[int]) -> None:
     limits = Limits(evidence_events=events, evidence_tokens=tokens)
     found = [Candidate(history()[pick], f"t{pick % 3}", pick / 10) for pick in picks]
-    for chosen in (choose(found, weights={"t0": 1.0, "t1": 0.5}, limits=limits, now=AS_OF), fit([c.event for c in found], limits)):
+    for chosen in (
+        choose(found, weights={"t0": 1.0, "t1": 0.5}, limits=limits, now=AS_OF),
+        fit([c.event for c in found], limits),
+    ):
         assert len(chosen) <= events
         assert evidence_tokens(chosen) <= tokens
         assert len({event.event_id for event in chosen}) == len(chosen)

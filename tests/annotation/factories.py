@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -185,4 +186,17 @@ def judge(trajectory: Trajectory, values: Mapping[str, str], position: int | Non
         for checkpoint in checkpoints
         for name, value in values.items()
     ])  # fmt: skip
+    score_trajectories([trajectory.pk])
+
+
+def grade(trajectory: Trajectory, rater: Any, values: Mapping[int, str]) -> None:
+    """A rater's verdicts, position -> value."""
+    rows = [
+        Verdict(
+            trajectory=trajectory, checkpoint=trajectory.unit.task.checkpoints.get(position=position), source="human",
+            rubric_version=rubric_version(), name=rater.username, rater=rater, value=value, rationale=f"I say {value}",
+        )
+        for position, value in values.items()
+    ]  # fmt: skip
+    append_verdicts(rows)
     score_trajectories([trajectory.pk])

@@ -3,20 +3,7 @@ import pytest
 from annotation.adjudication import AlreadySettled, find_case, next_case, settle
 from bench.models import CheckpointScore, Verdict
 from bench.scoring.results import results_of
-from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
-
-
-def grade(trajectory, rater, values):
-    """A rater's verdicts, position -> value."""
-    rows = [
-        Verdict(
-            trajectory=trajectory, checkpoint=trajectory.unit.task.checkpoints.get(position=position), source="human",
-            rubric_version=rubric_version(), name=rater.username, rater=rater, value=value, rationale=f"I say {value}",
-        )
-        for position, value in values.items()
-    ]  # fmt: skip
-    append_verdicts(rows)
-    score_trajectories([trajectory.pk])
+from tests.annotation.factories import grade
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from bench.scoring.agreement_report import agreement_of
-from tests.annotation.factories import judge
-from tests.annotation.test_adjudication import grade
+from tests.annotation.factories import grade, judge
 
 MEASURES = ("raw", "ac1", "alpha", "kappa", "prevalence")
 

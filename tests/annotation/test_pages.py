@@ -8,7 +8,7 @@ from annotation.models import Assignment, Batch
 from annotation.queue import take_next
 from bench.models import CheckpointScore, Verdict
 from tests.annotation.factories import MODEL, PANEL
-from tests.annotation.test_adjudication import grade as give
+from tests.annotation.factories import grade as give
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 

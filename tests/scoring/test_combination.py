@@ -155,6 +155,11 @@ def test_the_three_views_see_their_own_sources():
     assert not combine(rows, POLICY, View.AI).needs_adjudication
 
 
+def test_two_rows_that_differ_in_their_flag_only_count_the_same_in_any_order():
+    plain, flagged = row("judge", "a", P), row("judge", "a", P, contradictory=True)
+    assert combine([plain, flagged], POLICY) == combine([flagged, plain], POLICY)
+
+
 def test_rows_of_two_checkpoints_are_refused():
     with pytest.raises(ValueError, match=r"\['k1', 'k2'\]"):
         combine([*judges(P), VerdictRow("k2", VerdictSource.JUDGE, "b", P, 1)], POLICY)

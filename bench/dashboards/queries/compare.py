@@ -13,7 +13,6 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Count
 
-from bench.dashboards import numbers
 from bench.dashboards.charts import Forest, IntervalRow, axis_end, forest
 from bench.models import CheckpointScore, Domain, Run, RunStatus
 from bench.scoring.gap import GapStage, funnel
@@ -154,6 +153,8 @@ def _paired(a: Side, b: Side) -> dict[str, Any]:
     slugs = sorted({x.domain for x, _ in both})
     domains = [{"slug": s, **_difference([p for p in both if p[0].domain == s], "task_success")} for s in slugs]
     for group in (metrics, domains):
+        for row in group:
+            row |= {"a": a.method, "b": b.method}
         known = [row for row in group if row["p"] is not None]
         for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = adjusted
@@ -173,12 +174,16 @@ def _difference(both: Sequence[tuple[Row, Row]], metric: str) -> dict[str, Any]:
 def difference_forest(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, simulated: bool) -> Forest | None:
     """Differences by domain on a symmetric axis; to the right the first method is better."""
     lines = [
-        IntervalRow(names.get(row["slug"], row["slug"]), row["difference"], row["low"], row["high"], "var(--accent)", simulated)
+        _line(names.get(row["slug"], row["slug"]), row, hollow=simulated)
         for row in rows
         if row["difference"] is not None
     ]
     end = axis_end(lines)
     return forest(lines, low=-end, high=end)
+
+
+def _line(name: str, row: Mapping[str, Any], *, hollow: bool) -> IntervalRow:
+    return IntervalRow(name, name, row["difference"], row["low"], row["high"], "var(--accent)", hollow)
 
 
 def domain_names() -> dict[str, str]:
@@ -188,7 +193,3 @@ def domain_names() -> dict[str, str]:
 def conflict_kinds(run: Run) -> list[str]:
     kinds = CheckpointScore.objects.filter(trajectory__unit__run=run).order_by()
     return sorted(kinds.exclude(checkpoint__conflict="").values_list("checkpoint__conflict", flat=True).distinct())
-
-
-def label(side: Side) -> str:
-    return numbers.method_label(side.method)

@@ -65,7 +65,7 @@ def success_forest(cells: Sequence[Cell], *, simulated: bool, domain: str = "") 
         name = cell["method"]
         rows.append(
             IntervalRow(
-                numbers.method_label(name), value["mean"], value["low"], value["high"],
+                numbers.method_label(name), numbers.method_short(name), value["mean"], value["low"], value["high"],
                 numbers.method_colour(name), hollow=simulated,
             )
         )  # fmt: skip
@@ -99,9 +99,26 @@ def gap_table(funnel: Mapping[str, Sequence[Mapping[str, Any]]], methods: Sequen
     return [{"stage": s, "cells": [{"method": m, **counts[s].get(m, none)} for m in methods]} for s in order]
 
 
-def against(paired: Sequence[Mapping[str, Any]], metric: str = "task_success") -> list[dict[str, Any]]:
-    """Differences of the first method of each pair against the other, for one metric."""
-    return [dict(pair) for pair in paired if pair["metric"] == metric]
+def pairs_of(paired: Sequence[Mapping[str, Any]], metric: str = "task_success") -> list[Mapping[str, Any]]:
+    return [pair for pair in paired if pair["metric"] == metric]
+
+
+def against(cells: Sequence[Cell], paired: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Task success of iba, or else of the first cell, against each other ranked method."""
+    names = [cell["method"] for cell in cells if not cell.get("uses_gold")]
+    if not names:
+        return []
+    leader = "iba" if "iba" in names else names[0]
+    mine = (_turned(pair, leader) for pair in pairs_of(paired) if leader in (pair["a"], pair["b"]))
+    return sorted((pair for pair in mine if pair["b"] in names), key=lambda pair: names.index(pair["b"]))
+
+
+def _turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
+    """The pair with ``leader`` first; the difference changes its sign with it."""
+    if pair["a"] == leader or pair["difference"] is None:
+        return pair if pair["a"] == leader else {**pair, "a": leader, "b": pair["a"]}
+    turned = {"difference": -pair["difference"], "low": -pair["high"], "high": -pair["low"]}
+    return {**pair, "a": leader, "b": pair["a"], **turned}
 
 
 def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from agents.contract import Action, ActionKind, Constraint, Evidence
+from agents.contract import Action, ActionKind, Constraint, ConstraintStatus, Evidence
 from agents.contract import Trajectory as Course
 from bench.models import Checkpoint, CheckpointScore, Event, Trajectory, Verdict
 
@@ -74,6 +74,13 @@ def because(course: Course) -> list[Because]:
         Because(part, name, value, reasons.pop(part, []), name in asks) for part, name, value in _parts(course.action)
     ]
     return [*parts, *(Because(part, part.partition(":")[2], "", found) for part, found in reasons.items())]
+
+
+def with_events(course: Course, *, active: bool) -> list[tuple[Constraint, list[Evidence]]]:
+    """Constraints that hold (or the others), each with the events that it cites and the agent saw."""
+    events = {e.event_id: e for e in course.evidence}
+    chosen = [c for c in course.constraints if (c.status is ConstraintStatus.ACTIVE) == active]
+    return [(c, [events[i] for i in c.evidence if i in events]) for c in chosen]
 
 
 def _parts(action: Action) -> list[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from agents.registry import resolve
 from bench.dashboards.nouns import check_results, see_run
 from bench.dashboards.queries import compare as queries
 from bench.dashboards.queries.overview import success_forest
@@ -42,9 +43,15 @@ def compare(request: HttpRequest) -> HttpResponse:
 def _sides(request: HttpRequest, run: Run, other: Run) -> tuple[queries.Side, queries.Side]:
     methods_a, methods_b = run.manifest["methods"], other.manifest["methods"]
     a = request.GET.get("a") if request.GET.get("a") in methods_a else methods_a[0]
-    rest = [method for method in methods_b if method != a] or methods_b
-    b = request.GET.get("b") if request.GET.get("b") in methods_b else rest[0]
+    b = request.GET.get("b") if request.GET.get("b") in methods_b else _rival(str(a), methods_b)
     return queries.Side(run, str(a)), queries.Side(other, str(b))
+
+
+def _rival(a: str, methods: list[str]) -> str:
+    """The first baseline beside ``a``; an ablation or the oracle only where there is nothing else."""
+    others = [method for method in methods if method != a]
+    baselines = [method for method in others if "-" not in method and not resolve(method).uses_gold]
+    return (baselines or others or methods)[0]
 
 
 def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side) -> dict[str, Any]:

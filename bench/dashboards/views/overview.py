@@ -27,7 +27,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
             "heat": queries.heat(cells, list(Domain.objects.all())),
             "gaps": queries.gap_table(funnel_of(run), methods),
             "methods": methods,
-            "against": queries.against(context["paired"]),
+            "against": queries.against(cells, context["paired"]),
         }
     return render(request, "dashboards/dashboard.html", context)
 

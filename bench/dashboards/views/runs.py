@@ -106,7 +106,7 @@ def _results(run: Run, view: str) -> dict[str, Any]:
         "view": chosen,
         "views": VIEWS,
         "cells": overview.ranked(results["cells"]),
-        "pairs": overview.against(results["paired"]),
+        "pairs": overview.pairs_of(results["paired"]),
     }
 
 

@@ -6,7 +6,6 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from agents.contract import ConstraintStatus
 from agents.serialise import from_json
 from bench.dashboards.nouns import check_results, see_trajectory
 from bench.dashboards.queries import trajectories as queries
@@ -26,8 +25,8 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
         "run": shown.unit.run,
         "course": course,
         "because": queries.because(course),
-        "active": [c for c in course.constraints if c.status is ConstraintStatus.ACTIVE],
-        "set_aside": [c for c in course.constraints if c.status is not ConstraintStatus.ACTIVE],
+        "active": queries.with_events(course, active=True),
+        "set_aside": queries.with_events(course, active=False),
         "graded": queries.graded(shown),
         "seen": seen,
         "before": before,

@@ -1,0 +1,191 @@
+from datetime import timedelta
+
+from agent_world import (
+    AS_OF,
+    BOOK_TRAIN,
+    LIMITS,
+    TRAINS,
+    VOCABULARY,
+    Scripted,
+    StandIn,
+    TrainDesk,
+    history,
+    menu_task,
+    prompts_of,
+    search_over,
+    train_task,
+)
+
+from agents.acting import Brief, Draft
+from agents.arguments import cleaned, described, options_in, problems
+from agents.contract import Constraint, ConstraintKind, ConstraintStatus, Reply, ToolSpec
+from agents.iba.act import act
+from agents.iba.agent import run
+from agents.iba.consequences import consequences
+from agents.iba.deep import deep_search
+from agents.iba.model import Alignment, EvidenceNet
+from agents.iba.retrieve import retrieve
+from agents.iba.think import accept
+from agents.iba.verify import repair
+
+EVENTS = history()
+SEAT = Constraint(
+    "c1", "travel.seat", "aisle", "Seat: Aisle. Gets up often.", evidence=("ev00",), status=ConstraintStatus.ACTIVE
+)
+GOOD = {"train_id": "t1", "date": "2026-03-13", "passengers": 2, "seat": "aisle"}
+ITEMS = TRAINS[:2]
+
+
+def checks(met: str, where: str = "seat") -> Reply:
+    return Reply("", {"checks": [{"id": "c1", "met": met, "where": where}]})
+
+
+def arguments(**changes) -> Reply:
+    return Reply("", {"arguments": {**GOOD, **changes}})
+
+
+def test_deep_retrieval_finds_what_the_request_does_not_mention() -> None:
+    net = retrieve(menu_task(), llm=StandIn(), search=search_over(EVENTS), limits=LIMITS)
+    texts = " ".join(item.text for item in net.evidence)
+    assert "crown off" in texts
+    assert "chillies" in texts
+    assert [step.kind for step in net.trace] == ["search", "code", "code"]
+
+
+def test_retrieval_drops_topics_that_the_vocabulary_lacks() -> None:
+    llm = Scripted(topics=[Reply("", {"topics": ["travel.seat", "travel.moon", "travel.seat"]})])
+    assert retrieve(train_task(), llm=llm, search=search_over(EVENTS), limits=LIMITS).topics == ("travel.seat",)
+
+
+def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
+    for topics in ((), VOCABULARY):
+        found = deep_search("aisle place on a train", search_over(EVENTS), 5, AS_OF, topics)
+        assert len(found) == 5
+        assert len({item.event_id for item in found}) == 5
+
+
+def test_deep_search_looks_into_the_time_that_a_question_names() -> None:
+    found = deep_search("what did the bank take last July?", search_over(EVENTS), 6, AS_OF)
+    assert "ev14" in {item.event_id for item in found}  # 2025-07-19 bank
+
+
+def test_a_constraint_without_a_known_citation_is_dropped() -> None:
+    rows = [
+        {"text": "Seat: Aisle.", "evidence": []},
+        {"text": "x", "evidence": ["e99"]},
+        {"text": "", "evidence": ["e1"]},
+    ]
+    assert accept(rows, EVENTS, VOCABULARY) == ()
+
+
+def test_an_unknown_value_stays_open_and_a_state_ends_when_its_text_says() -> None:
+    row = {
+        "text": "Soft.",
+        "evidence": ["e10"],
+        "dimension": "dining.texture",
+        "value": "liquid",
+        "kind": "state",
+        "valid_until": "2030-01-01",
+    }
+    (found,) = accept([row], EVENTS, VOCABULARY)
+    assert (found.dimension, found.value) == ("dining.texture", "")
+    assert found.valid_until is not None
+    assert found.valid_until.isoformat() == "2026-03-21T00:00:00+00:00"  # "until the 20th"
+
+
+def test_a_consequence_needs_a_running_state_cited_in_date_order() -> None:
+    row = {"dimension": "dining.texture", "value": "soft", "text": "Soft food.", "kind": "trait"}
+    offers = [{**row, "evidence": ["e10"]}, {**row, "evidence": ["e10", "e1"]}, {**row, "evidence": ["e1"]}]
+    llm = Scripted(consequences=[Reply("", {"constraints": offers})])
+    (found,) = consequences(menu_task(), EvidenceNet(EVENTS, ("dining.texture",)), (), llm=llm)
+    assert found.evidence == ("ev09",)
+    assert found.kind is ConstraintKind.STATE
+    assert found.valid_until == AS_OF.replace(hour=0, minute=0) + timedelta(days=12)
+
+
+def test_without_a_running_state_no_model_is_asked_for_consequences() -> None:
+    assert consequences(menu_task(), EvidenceNet(EVENTS[:3], ()), (), llm=Scripted()) == ()
+
+
+def test_code_finds_what_is_wrong_with_arguments() -> None:
+    assert problems(GOOD, BOOK_TRAIN, ITEMS) == ()
+    assert "train_id: 't9' is not the id of an item" in problems({**GOOD, "train_id": "t9"}, BOOK_TRAIN, ITEMS)[0]
+    assert "'roof' is not one of" in problems({**GOOD, "seat": "roof"}, BOOK_TRAIN, ITEMS)[0]
+    assert cleaned({**GOOD, "seat": None, "hat": 1}, BOOK_TRAIN) == {k: v for k, v in GOOD.items() if k != "seat"}
+
+
+def test_options_are_read_with_and_without_brackets() -> None:
+    wanted = {"aisle": "aisle seat", "window": "window seat"}
+    assert options_in("Seat to reserve (aisle = aisle seat; window = window seat)") == wanted
+    assert options_in("Seat to reserve: aisle = aisle seat; window = window seat") == wanted
+    assert "seat = aisle (aisle seat)" in described(GOOD, BOOK_TRAIN, ITEMS)
+
+
+def test_an_unmet_constraint_is_repaired_once_and_the_better_draft_kept() -> None:
+    llm = Scripted(verify=[checks("no"), checks("yes")], draft=[arguments()])
+    best, steps = repair(
+        train_task(),
+        Draft(arguments={**GOOD, "seat": "window"}, items=ITEMS),
+        Brief(constraints=(SEAT,)),
+        llm=llm,
+        limits=LIMITS,
+    )
+    assert best.draft.arguments == GOOD
+    assert [step.summary for step in steps] == ["Checked the first draft.", "Repair 1: kept."]
+    assert "## Failed checks\n- [c1] Seat: Aisle." in prompts_of(llm, "draft")[0]
+
+
+def test_no_more_than_the_allowed_repairs_are_made() -> None:
+    drafts = [arguments(passengers=number) for number in (3, 4, 5)]
+    llm = Scripted(verify=[checks("no")] * 4, draft=drafts)
+    first = Draft(arguments=GOOD, items=ITEMS)
+    best, _ = repair(train_task(), first, Brief(constraints=(SEAT,)), llm=llm, limits=LIMITS)
+    assert len(llm.replies["draft"]) == 1
+    assert best.draft == first  # none was better
+
+
+def test_an_unresolved_hard_constraint_leaves_the_argument_null_and_is_asked() -> None:
+    seat = {
+        **BOOK_TRAIN.parameters["properties"]["seat"],
+        "type": ["string", "null"],
+        "enum": ["aisle", "window", None],
+    }
+    schema = {**BOOK_TRAIN.parameters, "properties": {**BOOK_TRAIN.parameters["properties"], "seat": seat}}
+    tool = ToolSpec("book_train", "Buys the ticket.", schema, commits=True)
+    task = train_task(tools=(train_task().tools[0], tool))
+    open_ones = tuple(
+        Constraint(
+            f"c{n}",
+            "travel.seat",
+            value,
+            f"Seat: {value}.",
+            strength=0.8,
+            evidence=(f"ev0{n}",),
+            status=ConstraintStatus.UNRESOLVED,
+        )
+        for n, value in enumerate(("aisle", "window"), 1)
+    )
+    desk = TrainDesk()
+    done = act(task, Alignment(open_ones), EVENTS, llm=StandIn(), call_tool=desk, limits=LIMITS)
+    assert done.action is not None
+    assert done.action.arguments["seat"] is None
+    assert done.action.would_ask == ("seat",)
+
+
+def test_links_lead_from_the_argument_to_the_events() -> None:
+    desk = TrainDesk()
+    done = act(train_task(), Alignment((SEAT,)), EVENTS, llm=StandIn(), call_tool=desk, limits=LIMITS)
+    assert [(link.part, link.constraint_id, link.evidence) for link in done.links] == [
+        ("argument:seat", "c1", ("ev00",))
+    ]
+    assert desk.sold[0]["seat"] == "aisle"
+
+
+def test_a_running_state_decides_the_menu_and_the_links_cite_it() -> None:
+    done = run(menu_task(), llm=StandIn(), search=search_over(EVENTS), call_tool=TrainDesk(), limits=LIMITS)
+    assert done.action is not None
+    assert "Texture: Soft. Soup and soft mash." in done.action.text
+    assert any("ev09" in link.evidence for link in done.links)
+    active = [item for item in done.constraints if item.status is ConstraintStatus.ACTIVE]
+    assert all(set(item.evidence) <= {event.event_id for event in done.evidence} for item in active)
+    assert {item.constraint_id for item in active} >= set(done.plan)
