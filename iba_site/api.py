@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.contrib.auth import authenticate
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Field, NinjaAPI, Query, Schema
+from ninja import Field, NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.throttling import AnonRateThrottle
 
@@ -212,7 +212,7 @@ def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]
 
 
 @api.get("/runs/{run_id}/trajectories", response=Page)
-def list_trajectories(request: HttpRequest, run_id: int, offset: int = Query(0, ge=0)) -> dict[str, Any]:
+def list_trajectories(request: HttpRequest, run_id: int, offset: Annotated[int, Field(ge=0)] = 0) -> dict[str, Any]:
     _results_only(request)
     found = Trajectory.objects.filter(unit__run=_get_run(run_id)).select_related("unit__task").order_by("pk")
     total = found.count()

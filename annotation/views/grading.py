@@ -33,6 +33,13 @@ from bench.models import Checkpoint
 from iba_site.access import may_annotate, require
 
 
+GRADES = (
+    {"value": "pass", "label": "Pass", "sign": "✓", "key": "p"},
+    {"value": "fail", "label": "Fail", "sign": "✗", "key": "f"},
+    {"value": "cannot_judge", "label": "Cannot judge", "sign": "?", "key": "c"},
+)
+
+
 @never_cache
 @require_http_methods(["GET", "POST"])
 @require(may_annotate)
@@ -103,6 +110,7 @@ def _page(
         "batch_size": assignment.batch.trajectories.count(),
         "after": request.GET.get("after", "") if request.GET.get("after", "").isdecimal() else "",
         "comment_chars": COMMENT_CHARS,
+        "grades": GRADES,
     }
     return render(request, "annotation/grading.html", context, status=status)
 

@@ -133,7 +133,7 @@ class _Reader:
     def _parse(self, path: Path) -> Any:
         name = path.relative_to(self.root.parent)
         try:
-            return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)  # noqa: S506 (a safe loader)
+            return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         except FileNotFoundError:
             self.faults.append(f"{name}: file is missing")
         except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -240,7 +240,7 @@ def _condition_cues(dimension: Dimension, value: str) -> Iterator[Text]:
             yield from condition.cues.otherwise
 
 
-def _known(catalogue: Catalogue, reference: str, complete: bool) -> Dimension | None | str:
+def _known(catalogue: Catalogue, reference: str, complete: bool) -> Dimension | str | None:
     """The dimension, None where its domain is not loaded, or what is wrong."""
     domain, slug = reference.split(".", 1)
     if domain not in catalogue.domains:

@@ -10,7 +10,7 @@ from typing import Any
 from agents.registry import resolve
 
 DASH = "–"
-MINUS = "−"  # noqa: RUF001 (the sign, not a hyphen)
+MINUS = "−"
 COVERAGE_FOR_HEADLINE = 0.95
 
 Measure = Mapping[str, Any]
@@ -30,7 +30,7 @@ def share(value: float | None, digits: int = 2) -> str:
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """+0.20 or −0.03, with a real minus sign."""  # noqa: RUF002
+    """+0.20 or −0.03, with a real minus sign."""
     if value is None:
         return DASH
     text = f"{abs(value):.{digits}f}"

@@ -117,14 +117,16 @@ class Size:
 
 
 def size_of(name: str) -> Size:
-    """``starter``, ``full`` or a number of personas. Raises ValueError naming what is allowed."""
+    """``tiny``, ``starter``, ``full`` or a number of personas. Raises ValueError naming what is allowed."""
+    if name == "tiny":
+        return Size(personas=3, domains=2, dimensions=5, cues=2, states=2, tasks=4)
     if name == "starter":
         return Size(personas=27, domains=3, dimensions=5, cues=3, states=3, tasks=8)
     if name == "full":
         return Size(personas=400, domains=6, dimensions=7, cues=4, states=5, tasks=17)
     if name.isdigit() and 1 <= int(name) <= 2000:
         return Size(personas=int(name), domains=6, dimensions=7, cues=4, states=5, tasks=8)
-    raise ValueError(f"size {name!r} is not known; use starter, full, or a number of personas from 1 to 2000")
+    raise ValueError(f"size {name!r} is not known; use tiny, starter, full, or a number of personas from 1 to 2000")
 
 
 def day_at(day: int, hour: int = 0, minute: int = 0) -> datetime:

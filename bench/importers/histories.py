@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -76,7 +76,7 @@ def _event(row: Any) -> tuple[str, ImportedEvent]:
     return row["persona"], ImportedEvent(moment, row["channel"], row["text"], str(row.get("session", ""))[:40])
 
 
-def write_histories(name: str, source: str, histories: dict[str, Sequence[ImportedEvent]]) -> Dataset:
+def write_histories(name: str, source: str, histories: Mapping[str, Sequence[ImportedEvent]]) -> Dataset:
     """One persona a history, all or none. The same content under the same name is written once."""
     digest = hashlib.sha256()
     for persona in sorted(histories):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from agents.llm import OpenAILLM
 from agents.registry import resolve
 from agents.runner import run_agent
 from agents.serialise import to_json
-from bench.models import Run, Trajectory, Unit, UnitStatus, Verdict
+from bench.models import Run, Trajectory, Unit, UnitStatus
 from bench.runs.calls import Bill, DatabaseStore, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
@@ -56,7 +57,7 @@ def judge(unit_id: int, worker: str) -> None:
     unit = Unit.objects.select_related("run", "task__scenario", "trajectory").get(pk=unit_id)
     try:
         for name in unit.run.manifest["policy"]["panel"]:
-            judge_trajectory(unit.trajectory, name, lambda judge: _llm(unit, judge, JUDGE_LIMITS))
+            judge_trajectory(unit.trajectory, name, partial(_llm, unit, limits=JUDGE_LIMITS))
     except LLMError as error:
         if error.termination is Termination.BUDGET:
             give_back(unit_id, UnitStatus.JUDGING, worker)
@@ -151,7 +152,7 @@ def rejudge(run: Run, judges: list[str]) -> int:
     graded = 0
     for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
         for name in judges:
-            judge_trajectory(unit.trajectory, name, lambda judge, unit=unit: _llm(unit, judge, JUDGE_LIMITS), again=True)
+            judge_trajectory(unit.trajectory, name, partial(_llm, unit, limits=JUDGE_LIMITS), again=True)
         score_trajectories([unit.trajectory.pk])
         graded += 1
     return graded

@@ -12,6 +12,7 @@ from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.scoring import judges
 from bench.scoring.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
 from bench.scoring.store import append_verdicts
+from bench.scoring.types import VerdictValue
 
 MakeLLM = Callable[[str], OpenAILLM]
 
@@ -92,7 +93,7 @@ def _append(
                 value=value,
                 rationale=rationale,
                 raw=raw,
-                contradicts=bool(value) and judges.contradicts(judges.VerdictValue(value), rationale),
+                contradicts=bool(value) and judges.contradicts(VerdictValue(value), rationale),
                 own_family=own,
                 simulated=known["simulated"],
                 cost_usd=cost_usd / len(ids),

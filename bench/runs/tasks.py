@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from celery import shared_task
 from django.db import DatabaseError
@@ -16,21 +17,21 @@ from bench.runs.worker import WORKER, holding
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="act_unit")
+@shared_task(name="act_unit")  # type: ignore[untyped-decorator]
 def act_unit(unit_id: int) -> None:
     _work(unit_id, act)
 
 
-@shared_task(name="judge_unit")
+@shared_task(name="judge_unit")  # type: ignore[untyped-decorator]
 def judge_unit(unit_id: int) -> None:
     _work(unit_id, judge)
 
 
-def _work(unit_id: int, step: object) -> None:
+def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
     """The worker's edge: whatever happens is logged with the unit; the lease brings the unit back."""
     try:
         with holding(unit_id):
-            step(unit_id, WORKER)  # type: ignore[operator]
+            step(unit_id, WORKER)
         dispatch(runs_of(unit_id))
     except DatabaseError:
         log.exception("unit %s: the database did not answer; the unit comes back when its lease ends", unit_id)

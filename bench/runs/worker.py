@@ -43,7 +43,7 @@ def holding(unit_id: int) -> Iterator[None]:
             _held.discard(unit_id)
 
 
-@worker_ready.connect
+@worker_ready.connect  # type: ignore[untyped-decorator]
 def start_heartbeat(**_: Any) -> None:
     threading.Thread(target=_beat_for_ever, name="heartbeat", daemon=True).start()
 

@@ -72,17 +72,32 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     }
 
 
+_ROW_FIELDS = (
+    "pk",
+    "method",
+    "task_id",
+    "repeat",
+    "task__persona_id",
+    "task__scenario__domain__slug",
+    "task__persona__split",
+    "status",
+    "trajectory__pk",
+    "trajectory__evidence_recall",
+    "trajectory__llm_calls",
+    "trajectory__tokens_in",
+    "trajectory__tokens_out",
+    "trajectory__cost_usd",
+    "trajectory__wall_s",
+)
+
+
 def unit_rows(run: Run, view: str = "combined") -> list[Row]:
     """One row a unit of the run, in two queries."""
     if view not in VIEWS:
         raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
     measures = _measures(run, view)
-    fields = ("pk", "method", "task_id", "repeat", "task__persona_id", "task__scenario__domain__slug")
-    fields += ("task__persona__split", "status", "trajectory__pk", "trajectory__evidence_recall")
-    fields += ("trajectory__llm_calls", "trajectory__tokens_in", "trajectory__tokens_out")
-    fields += ("trajectory__cost_usd", "trajectory__wall_s")
     rows = []
-    for values in Unit.objects.filter(run=run).order_by("pk").values_list(*fields):
+    for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
         _, method, task, repeat, persona, domain, split, status, trajectory, recall, *cost = values
         behaviour, preference, success = measures.get(trajectory, (None, None, None))
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)

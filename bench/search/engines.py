@@ -118,7 +118,8 @@ def _score(history: History, query: str, engine: Engine) -> Scores:
 
 def dense_scores(history: History, query: str) -> Scores:
     """Cosine of every event, by an exact scan of the persona's vectors in PostgreSQL."""
-    parameters = [Vector(query_vector(query)).to_text(), history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1])]
+    vector = Vector(query_vector(query)).to_text()
+    parameters = (vector, history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1]))
     with connection.cursor() as cursor:
         cursor.execute(_SIMILARITIES, parameters)
         found = cursor.fetchone()[0]

@@ -83,8 +83,9 @@ def simulated_badge(simulated: object) -> SafeString | str:
 @register.simple_tag
 def method(name: str) -> SafeString:
     return format_html(
-        '<span class="method"><i class="dot {}"></i>{}</span>', numbers.method_class(name), numbers.method_label(name)
-    )
+        '<span class="method"><i class="dot {}"></i><span class="long">{}</span><span class="short">{}</span></span>',
+        numbers.method_class(name), numbers.method_label(name), numbers.method_short(name),
+    )  # fmt: skip
 
 
 @register.simple_tag
@@ -92,7 +93,7 @@ def measure(value: Mapping[str, Any] | None, reason: str = "") -> SafeString:
     """0.78 (0.74–0.81) with n on hover; a dash with its reason where there is no value."""
     if not value or value.get("mean") is None:
         why = reason or (value or {}).get("reason") or "nothing was evaluated"
-        return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)  # noqa: RUF001
+        return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)
     digits = numbers.digits_for(value.get("low"), value.get("high"))
     return format_html(
         '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',

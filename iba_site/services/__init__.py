@@ -5,7 +5,6 @@ used and nothing of that kind is started here.
 """
 
 from iba_site.services.manager import (
-    ServiceError,
     database_url,
     embeddings_url,
     ensure,
@@ -16,6 +15,7 @@ from iba_site.services.manager import (
     status,
     stop,
 )
+from iba_site.services.process import ServiceError
 
 __all__ = [
     "ServiceError",

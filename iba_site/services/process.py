@@ -89,6 +89,7 @@ def spawn(run_dir: Path, name: str, command: list[str], *, url: str, environment
             start_new_session=True,
             env={**os.environ, **(environment or {})},
         )
+    process.returncode = 0  # it outlives us on purpose; Popen must not warn of that
     record = Record(name, process.pid, psutil.Process(process.pid).create_time(), url)
     write(run_dir, record)
     return record

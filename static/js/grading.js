@@ -22,10 +22,12 @@
   let inFlight = 0;
   let wantsSubmit = false;
   let undoing = false;
+  let unloading = false;
 
   const opened = () => checkpoints.findIndex((item) => item.open);
   const choices = (id) => document.getElementById("choices-" + id);
-  const numberOf = (element) => element.closest("details").dataset.number;
+  const idOf = (element) => element.id.slice(element.id.lastIndexOf("-") + 1);
+  const itemOf = (element) => checkpoints.find((item) => item.dataset.checkpoint === idOf(element));
 
   function show(index) {
     const target = checkpoints[Math.min(checkpoints.length - 1, Math.max(0, index))];
@@ -33,6 +35,15 @@
     for (const item of checkpoints) item.open = item === target;
     target.querySelector("summary").focus({ preventScroll: true });
     target.scrollIntoView({ block: "nearest" });
+  }
+
+  // The buttons stay in the page, since a grade that waits for its turn would be lost with its button.
+  function press(group, value) {
+    group.dataset.value = value;
+    for (const button of group.querySelectorAll("button")) {
+      if (button.value) button.setAttribute("aria-pressed", String(button.value === value));
+      else button.hidden = !value;
+    }
   }
 
   function grade(value) {
@@ -82,20 +93,16 @@
     if (!undoing) history.push({ id: group.closest("details").dataset.checkpoint, value: before });
     undoButton.disabled = !history.length;
     // Shown at once; what the server answers replaces it.
-    group.dataset.value = button.value;
-    for (const other of group.querySelectorAll("button[aria-pressed]")) {
-      other.setAttribute("aria-pressed", String(other === button));
-    }
+    press(group, button.value);
   }, true);
 
-  // What did not arrive is said and sent again until it does.
-  function place(element) {
-    return element.matches("textarea") ? element.id : "grade-" + element.closest("details").dataset.checkpoint;
-  }
+  // What did not arrive is said and sent again until it does. One entry a comment and one a grade.
+  const place = (element) => (element.matches("textarea") ? element.id : "grade-" + idOf(element));
   function say(why) {
-    const numbers = [...new Set([...unsaved.values()].map((item) => numberOf(item.element)))].sort((a, b) => a - b);
-    banner.hidden = !numbers.length;
-    banner.textContent = numbers.length ? `Not saved: checkpoint ${numbers.join(", ")}. ${why} Trying again.` : "";
+    const numbers = [...unsaved.values()].map((item) => Number(itemOf(item.element).dataset.number));
+    const listed = [...new Set(numbers)].sort((a, b) => a - b).join(", ");
+    banner.hidden = !listed;
+    banner.textContent = listed ? `Not saved: checkpoint ${listed}. ${why} Trying again.` : "";
   }
   function forget(key) {
     const item = unsaved.get(key);
@@ -104,45 +111,41 @@
     return item;
   }
   function keep(element, why) {
-    const key = place(element);
-    const tries = (forget(key)?.tries ?? 0) + 1;
-    const again = () => htmx.trigger(document.getElementById(element.id), "retry");
-    unsaved.set(key, { element, tries, timer: setTimeout(again, Math.min(15000, 1000 * 2 ** (tries - 1))) });
+    const tries = (forget(place(element))?.tries ?? 0) + 1;
+    const timer = setTimeout(() => htmx.trigger(element, "retry"), Math.min(15000, 1000 * 2 ** (tries - 1)));
+    unsaved.set(place(element), { element, tries, timer });
     wantsSubmit = false;
     say(why);
   }
-  const reasons = {
-    "htmx:sendError": () => "The server does not answer.",
-    "htmx:timeout": () => "The server is slow.",
-    "htmx:responseError": (xhr) => `The server answered ${xhr.status}.`,
-  };
-  for (const [name, reason] of Object.entries(reasons)) {
-    form.addEventListener(name, (event) => {
-      const status = event.detail.xhr.status;
-      if (status !== 404 && status !== 409) keep(event.detail.elt, reason(event.detail.xhr));
-    });
+  function refused(element) {
+    const id = idOf(element);
+    if (!element.matches("textarea")) press(choices(id), document.getElementById("mark-" + id).dataset.value);
   }
   // A sign-in page instead of an answer: the session is over, the grade was not taken.
-  form.addEventListener("htmx:beforeSwap", (event) => {
-    const { xhr, pathInfo, elt } = event.detail;
-    if (xhr.status >= 300 || !xhr.responseURL || new URL(xhr.responseURL).pathname === pathInfo.requestPath) return;
-    event.detail.shouldSwap = false;
-    keep(elt, "You are signed out; sign in in another tab.");
-  });
+  function answered({ xhr, pathInfo }) {
+    return Boolean(xhr.responseURL) && new URL(xhr.responseURL).pathname === pathInfo.requestPath;
+  }
+  function settle(element, detail) {
+    const { status } = detail.xhr;
+    if (status === 0) keep(element, "The server does not answer.");
+    else if (status < 300 && !answered(detail)) keep(element, "You are signed out; sign in in another tab.");
+    else if (status < 300) { forget(place(element)); say(""); }
+    else if (status === 404 || status === 409 || status === 422) { forget(place(element)); refused(element); say(""); }
+    else keep(element, `The server answered ${status}.`);
+  }
   form.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt } = event.detail;
     inFlight += 1;
-    const item = unsaved.get(place(event.detail.elt));
+    const item = unsaved.get(place(elt));
     if (item) clearTimeout(item.timer);
+    event.detail.xhr.addEventListener("loadend", () => {
+      inFlight -= 1;
+      settle(elt, event.detail);
+      if (wantsSubmit && inFlight === 0 && !unsaved.size) form.requestSubmit(document.getElementById("submit"));
+    });
   });
-  form.addEventListener("htmx:afterRequest", (event) => {
-    inFlight -= 1;
-    const { xhr, pathInfo, elt, successful } = event.detail;
-    const answered = xhr.responseURL && new URL(xhr.responseURL).pathname === pathInfo.requestPath;
-    if ((successful && answered) || xhr.status === 422) {
-      if (elt.closest("details") || document.getElementById(elt.id)) forget(place(document.getElementById(elt.id)));
-      say("");
-    }
-    if (wantsSubmit && inFlight === 0 && !unsaved.size) form.requestSubmit(document.getElementById("submit"));
+  form.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.status < 300 && !answered(event.detail)) event.detail.shouldSwap = false;
   });
   // Nothing is submitted before everything has arrived.
   form.addEventListener("submit", (event) => {
@@ -150,7 +153,6 @@
     event.preventDefault();
     wantsSubmit = inFlight > 0;
   });
-  let unloading = false;
   window.addEventListener("beforeunload", (event) => {
     if (!unloading && (unsaved.size || inFlight)) event.preventDefault();
   });

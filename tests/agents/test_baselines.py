@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
+from tests.agents.agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
 
 from agents.budget import evidence_tokens
 from agents.contract import (

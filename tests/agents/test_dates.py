@@ -1,7 +1,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.dates import action_day, find_days, find_spans, search_window, validity
@@ -73,6 +73,7 @@ def test_the_action_takes_place_on_the_first_day_ahead_or_now() -> None:
     assert action_day("dinner as always", NOW) == NOW
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for span in find_spans(text, NOW):

@@ -1,6 +1,6 @@
 from datetime import timedelta
 
-from agent_world import (
+from tests.agents.agent_world import (
     AS_OF,
     BOOK_TRAIN,
     LIMITS,

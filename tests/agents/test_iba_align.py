@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.contract import Constraint, ConstraintKind, ConstraintStatus, Polarity
@@ -11,13 +11,15 @@ AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)
 DATES = {f"ev{number}": AS_OF - timedelta(days=3 * number + 1) for number in range(12)}
 REQUEST = "Get us a train on Friday the 13th, the kids are coming along."
 
-_TIMES = st.none() | st.integers(-40, 40).map(lambda days: AS_OF + timedelta(days=days))
+# Few events and mostly open times, so that rivals of one date come up often.
+_CITED = st.lists(st.sampled_from([*list(DATES)[:3], "unknown"]), max_size=2).map(tuple)
+_TIMES = st.none() | st.none() | st.integers(-40, 40).map(lambda days: AS_OF + timedelta(days=days))
 
 CONSTRAINTS = st.lists(
     st.builds(
         Constraint,
         constraint_id=st.integers(1, 99).map(lambda number: f"c{number}"),
-        dimension=st.sampled_from(["travel.seat", "travel.fare", ""]),
+        dimension=st.sampled_from(["travel.seat", "travel.seat", "travel.fare", ""]),
         value=st.sampled_from(["a", "b", "c", ""]),
         text=st.sampled_from(["one", "two"]),
         polarity=st.sampled_from(list(Polarity)),
@@ -26,7 +28,7 @@ CONSTRAINTS = st.lists(
         valid_from=_TIMES,
         valid_until=_TIMES,
         strength=st.sampled_from([0.2, 0.5, 0.9]),
-        evidence=st.lists(st.sampled_from([*DATES, "unknown"]), max_size=3).map(tuple),
+        evidence=_CITED,
     ),
     max_size=8,
     unique_by=lambda item: item.constraint_id,
@@ -54,6 +56,7 @@ def status_of(constraints, **changes) -> dict[str, ConstraintStatus]:
     return {item.constraint_id: item.status for item in resolved(constraints, **changes)}
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS, st.randoms(use_true_random=False))
 def test_order_does_not_matter(constraints, random) -> None:
     shuffled = list(constraints)
@@ -61,12 +64,14 @@ def test_order_does_not_matter(constraints, random) -> None:
     assert resolved(shuffled) == resolved(constraints)
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS)
 def test_aligning_twice_changes_nothing(constraints) -> None:
     once = resolved(constraints)
     assert resolved(once) == once
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS)
 def test_what_is_expired_has_no_effect(constraints) -> None:
     before = resolved(constraints)
@@ -75,22 +80,26 @@ def test_what_is_expired_has_no_effect(constraints) -> None:
     assert without == tuple(item for item in before if item.constraint_id not in expired)
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS)
 def test_no_two_contradictory_constraints_are_active(constraints) -> None:
     active = [item for item in resolved(constraints) if item.status is ConstraintStatus.ACTIVE]
     assert not [pair for pair in combinations(active, 2) if contradict(*pair)]
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS, st.dictionaries(st.integers(100, 120).map(lambda n: f"ev{n}"), st.just(AS_OF), max_size=5))
 def test_events_that_nothing_cites_change_nothing(constraints, more) -> None:
     assert resolved(constraints, dates={**DATES, **more}) == resolved(constraints)
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS)
 def test_every_constraint_kept_cites_known_events(constraints) -> None:
     assert all(item.evidence and set(item.evidence) <= DATES.keys() for item in resolved(constraints))
 
 
+@settings(deadline=None)
 @given(CONSTRAINTS)
 def test_every_status_but_active_has_a_reason(constraints) -> None:
     assert all((item.status is ConstraintStatus.ACTIVE) == (not item.reason) for item in resolved(constraints))

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from agent_world import AS_OF, LIMITS, at, history
-from hypothesis import given
+from tests.agents.agent_world import AS_OF, LIMITS, at, history
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.budget import evidence_tokens, fit
@@ -65,6 +65,7 @@ def test_every_topic_gets_its_share() -> None:
     assert sum(event.topic == "quiet" for event in chosen) == 5
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.integers(0, 400), st.lists(st.integers(0, 24), max_size=40))
 def test_the_budget_holds_whatever_is_found(events: int, tokens: int, picks: list[int]) -> None:
     limits = Limits(evidence_events=events, evidence_tokens=tokens)

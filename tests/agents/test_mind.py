@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from agent_world import AS_OF, BOOK_TRAIN, SEARCH_TRAINS, VOCABULARY, embed, history
+from tests.agents.agent_world import AS_OF, BOOK_TRAIN, SEARCH_TRAINS, VOCABULARY, embed, history
 
 from agents.arguments import wrapped
 from agents.offline.mind import answer

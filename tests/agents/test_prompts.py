@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from agent_world import LIMITS, VOCABULARY, StandIn, TrainDesk, history, menu_task, prompts_of, search_over, train_task
+from tests.agents.agent_world import LIMITS, VOCABULARY, StandIn, TrainDesk, history, menu_task, prompts_of, search_over, train_task
 
 from agents.contract import Constraint, Evidence
 from agents.registry import method_names, resolve

@@ -116,7 +116,7 @@ def test_undo_takes_back_the_last_grade_and_goes_to_its_checkpoint(page_as, batc
 
 
 def test_a_save_that_fails_is_shown_and_sent_again_until_it_arrives(page_as, batch):
-    page = page_as("annotator", expected=("ERR_",))
+    page = page_as("annotator", expected=("ERR_", "htmx:"))
     begin(page)
     page.route("**/grades/**", lambda route: route.abort())
     press(page, "p")

@@ -5,7 +5,7 @@ from datetime import date
 
 import jsonschema
 import pytest
-from hostile import HOSTILE
+from tests.scoring.hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 

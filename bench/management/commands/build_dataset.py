@@ -16,7 +16,7 @@ class Command(JsonCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True)
-        parser.add_argument("--size", default="starter", help="starter, full, or a number of personas")
+        parser.add_argument("--size", default="starter", help="tiny, starter, full, or a number of personas")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--noise", type=float, default=0.5, help="share of events that show nothing, 0 to 0.9")
         parser.add_argument("--author", default="procedural", help="procedural, or llm with --model")

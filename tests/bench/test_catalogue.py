@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.catalogue import Catalogue, CatalogueError, load_catalogue
+from bench.catalogue.load import DATA, DOMAINS, all_texts
+from bench.catalogue.words import content_stems, similarity
+
+SEAT = "travel/dimensions/seat.yaml"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(DATA, tmp_path / "data"))
+
+
+def change(root: Path, relative: str, edit) -> None:
+    path = root / relative
+    content = yaml.safe_load(path.read_text())
+    edit(content)
+    path.write_text(yaml.safe_dump(content, allow_unicode=True))
+
+
+def faults(root: Path) -> str:
+    with pytest.raises(CatalogueError) as error:
+        load_catalogue(root)
+    return str(error.value)
+
+
+def test_the_catalogue_holds_nine_domains_with_enough_of_everything(catalogue: Catalogue):
+    assert tuple(catalogue.domains) == DOMAINS
+    for data in catalogue.domains.values():
+        assert len(data.scenarios) >= 2
+        assert len(data.dimensions) >= 8
+    assert catalogue.counts()["api_scenarios"] >= 8
+
+
+def test_every_value_has_five_cues_over_three_channels(catalogue: Catalogue):
+    for data in catalogue.domains.values():
+        for dimension in data.dimensions.values():
+            assert len(dimension.values) >= 3
+            for value in dimension.values:
+                assert len(value.cues) >= 5
+                assert len({cue.channel for cue in value.cues}) >= 3
+
+
+def test_no_text_stands_twice(catalogue: Catalogue):
+    texts = [text.text for _, text in all_texts(catalogue)]
+    assert len(texts) == len(set(texts))
+
+
+def test_the_vocabulary_holds_no_cue(catalogue: Catalogue):
+    words = "\n".join(f"{t.question} {o.label} {o.description}" for t in catalogue.vocabulary for o in t.options)
+    assert not [cue.text for _, cue in all_texts(catalogue) if cue.text in words]
+
+
+def test_a_cue_that_names_its_value_is_refused(data: Path):
+    def name_it(content):
+        content["values"][0]["cues"][0]["text"] = f"Give me the {content['values'][0]['label']} every time"
+
+    change(data, SEAT, name_it)
+    message = faults(data)
+    assert "travel/dimensions/seat.yaml" in message
+    assert "gives" in message and "away" in message
+
+
+def test_a_near_copy_of_a_cue_is_refused(data: Path):
+    def copy(content):
+        cues = content["values"][0]["cues"]
+        cues[1]["text"] = cues[0]["text"] + " ok"
+
+    change(data, SEAT, copy)
+    assert "near copies" in faults(data)
+
+
+def test_too_few_cues_are_refused_with_file_and_number(data: Path):
+    change(data, SEAT, lambda content: content["values"][1].update(cues=content["values"][1]["cues"][:4]))
+    message = faults(data)
+    assert "travel/dimensions/seat.yaml" in message
+    assert "has 4 cues; at least 5" in message
+
+
+def test_an_unknown_channel_is_refused_and_the_allowed_ones_are_listed(data: Path):
+    change(data, SEAT, lambda content: content["values"][0]["cues"][0].update(channel="telegram"))
+    message = faults(data)
+    assert "telegram" in message
+    assert "calendar" in message
+
+
+def test_an_unknown_key_is_refused(data: Path):
+    change(data, SEAT, lambda content: content.update(colour="red"))
+    assert "colour" in faults(data)
+
+
+def test_a_state_on_a_dimension_that_does_not_exist_is_refused(data: Path):
+    state = next((data / "travel/states").glob("*.yaml"))
+    change(data, f"travel/states/{state.name}", lambda c: c["effects"][0].update(dimension="travel.wings"))
+    assert "unknown dimension 'travel.wings'" in faults(data)
+
+
+def test_a_scenario_with_an_option_for_no_value_is_refused(data: Path):
+    def add(content):
+        for parameter in content["tools"]["commit"]["parameters"].values():
+            if parameter.get("dimension"):
+                parameter["options"]["nowhere"] = "somewhere that is nowhere"
+                return
+
+    change(data, "travel/scenarios/book_journey.yaml", add)
+    assert "has no value 'nowhere'" in faults(data)
+
+
+def test_a_file_that_is_no_yaml_is_named_and_the_other_faults_are_still_found(data: Path):
+    (data / SEAT).write_text("slug: [seat")
+    (data / "people.yaml").unlink()
+    message = faults(data)
+    assert "seat.yaml: not readable as YAML" in message
+    assert "people.yaml: file is missing" in message
+
+
+def test_a_changed_text_changes_the_data_version(data: Path, catalogue: Catalogue):
+    change(data, "everyday.yaml", lambda content: content[0].update(text="The bin lid blew into next door's pond."))
+    assert load_catalogue(data).data_version != catalogue.data_version
+
+
+@given(st.text(), st.text())
+def test_similarity_is_symmetric_and_within_its_range(first: str, second: str):
+    assert 0 <= similarity(first, second) <= 1
+    assert similarity(first, second) == similarity(second, first)
+
+
+def test_content_stems_see_through_endings_and_leave_small_words_out():
+    assert content_stems("The earlier lights") & content_stems("early light") == content_stems("light")
+    assert content_stems("of the and in") == frozenset()

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.catalogue import Catalogue
+from bench.generation.build import Recipe, digest, generate, summarise, write_dataset
+from bench.generation.gates import check_dataset
+from bench.generation.histories import ordinal, settle
+from bench.generation.resolve import resolve
+from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Trait, day_at, size_of
+from bench.generation.tasks import fill
+from bench.models import Dataset, Event
+
+
+@pytest.fixture(scope="session")
+def starter(catalogue: Catalogue) -> list[PersonaSpec]:
+    return generate(catalogue, Recipe("starter", "starter", seed=1))
+
+
+def test_the_same_seed_gives_the_same_sha256_and_another_seed_another(catalogue: Catalogue):
+    first, again, other = (digest(generate(catalogue, Recipe("t", "tiny", seed=s))) for s in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_the_starter_dataset_is_as_large_as_promised(starter: list[PersonaSpec]):
+    assert len(starter) == 27
+    assert min(len(persona.events) for persona in starter) >= 110
+    tasks = [task for persona in starter for task in persona.tasks]
+    assert len(tasks) >= 200
+    assert 0.3 <= sum(bool(task.tools) for task in tasks) / len(tasks) <= 0.8
+
+
+def test_every_domain_has_tasks_of_nine_personas(starter: list[PersonaSpec]):
+    personas = Counter(domain for persona in starter for domain in persona.domains)
+    assert set(personas.values()) == {9}
+
+
+def test_all_five_kinds_of_conflict_occur(starter: list[PersonaSpec]):
+    assert set(summarise(starter)["conflicts"]) == {kind.value for kind in Conflict} - {""}
+
+
+def test_histories_span_a_year_in_order_and_repeat_no_text(starter: list[PersonaSpec]):
+    for persona in starter:
+        times = [event.occurred_at for event in persona.events]
+        assert times == sorted(times)
+        assert times[-1] - times[0] > timedelta(days=350)
+        assert len({event.text for event in persona.events}) == len(persona.events)
+
+
+def test_gold_evidence_lies_before_the_task_and_shows_the_value(starter: list[PersonaSpec]):
+    for persona in starter:
+        for task in persona.tasks:
+            for checkpoint in (c for c in task.checkpoints if c.kind == "preference"):
+                events = [persona.events[position] for position in checkpoint.evidence]
+                assert events
+                assert all(event.occurred_at < task.as_of for event in events)
+                assert all(event.role not in {"distractor", "everyday"} for event in events)
+                assert checkpoint.value not in checkpoint.losing_values
+
+
+def test_an_api_task_can_be_solved_and_each_wanted_field_has_a_near_miss(starter: list[PersonaSpec]):
+    for task in (task for persona in starter for task in persona.tasks if task.tools):
+        wanted = {c.rule["item_field"]: c.rule["equals"] for c in task.checkpoints if c.rule and "item_field" in c.rule}
+        preferred = {
+            c.rule["item_field"] for c in task.checkpoints if c.kind == "preference" and "item_field" in (c.rule or {})
+        }
+        missed = [frozenset(f for f, v in wanted.items() if str(item[f]) != str(v)) for item in task.world["items"]]
+        assert frozenset() in missed
+        for name in preferred:
+            assert frozenset({name}) in missed
+
+
+def test_public_tool_specifications_do_not_name_dimensions(starter: list[PersonaSpec], catalogue: Catalogue):
+    references = [topic.slug for topic in catalogue.vocabulary]
+    for task in (task for persona in starter for task in persona.tasks):
+        assert not [reference for reference in references if reference in str(task.tools)]
+
+
+def test_noise_is_the_share_of_events_that_show_nothing(catalogue: Catalogue):
+    for noise in (0.0, 0.3, 0.5):
+        events = [e for p in generate(catalogue, Recipe("t", "tiny", noise=noise)) for e in p.events]
+        silent = sum(event.role in {"distractor", "everyday"} for event in events)
+        assert silent / len(events) == pytest.approx(noise, abs=0.03)
+
+
+def test_a_size_or_noise_that_does_not_exist_is_refused_by_name():
+    with pytest.raises(ValueError, match="size 'huge' is not known; use tiny, starter, full"):
+        size_of("huge")
+    with pytest.raises(ValueError, match=r"noise 1\.2 is outside"):
+        Recipe("t", noise=1.2)
+
+
+@pytest.mark.parametrize(("day", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (22, "22nd"), (30, "30th")])
+def test_ordinals_read_as_people_write_them(day: int, words: str):
+    assert ordinal(day) == words
+
+
+@given(st.integers(0, 380), st.sampled_from(["", "at_weekend", "not at_weekend"]))
+def test_an_event_settles_within_a_week_on_a_day_that_fits(day: int, group: str):
+    settled = settle(day, "nothing named here", group)
+    assert day <= settled < day + 7
+    weekend = day_at(settled).weekday() >= 5
+    assert weekend if group == "at_weekend" else (not weekend or group == "")
+
+
+def test_an_event_that_names_a_weekday_falls_on_it():
+    assert day_at(settle(3, "Thu 9-12 Danuta. Cash in the envelope")).strftime("%a") == "Thu"
+
+
+def test_fill_replaces_known_slots_only():
+    assert fill("To {city}, {unknown}", {"city": "Ghent"}) == "To Ghent, {unknown}"
+
+
+NOON = datetime(2025, 10, 10, 12, tzinfo=UTC)
+
+
+def cast(catalogue: Catalogue, trait: Trait, events: list[EventSpec], states: tuple[StatePeriod, ...] = ()) -> PersonaSpec:
+    return PersonaSpec("p", "P", catalogue.people[0], "test", ("dining",), (trait,), states, tuple(events))
+
+
+def cue(days_before: int, value: str, group: str = "", role: str = "cue") -> EventSpec:
+    return EventSpec(NOON - timedelta(days=days_before), "note", f"{value} {days_before}", role, "dining.spice", value, group)
+
+
+def test_a_change_makes_the_newer_value_hold_and_the_older_lose(catalogue: Catalogue):
+    trait = Trait("dining.spice", "mild", was="fiery", changed_on=(NOON - timedelta(days=50)).date())
+    persona = cast(catalogue, trait, [cue(90, "fiery"), cue(50, "mild", role="drift"), cue(20, "mild")])
+    found = resolve(persona, "dining.spice", as_of=NOON, day=NOON.date(), context="")
+    assert found is not None
+    assert (found.value, found.evidence, found.losing, found.conflict) == ("mild", (1, 2), ("fiery",), Conflict.DRIFT)
+
+
+def test_a_condition_decides_by_the_context_of_the_request(catalogue: Catalogue):
+    trait = Trait("dining.spice", "fiery", when="with_children", value_when="mild")
+    events = [cue(40, "mild", "with_children", "condition"), cue(30, "fiery", "not with_children", "condition")]
+    persona = cast(catalogue, trait, events)
+    alone = resolve(persona, "dining.spice", as_of=NOON, day=NOON.date(), context="")
+    together = resolve(persona, "dining.spice", as_of=NOON, day=NOON.date(), context="with_children")
+    assert alone is not None and together is not None
+    assert (alone.value, together.value) == ("fiery", "mild")
+
+
+@pytest.mark.parametrize("offset", [-30, -6, -5, -4, 0, 4, 5, 6, 30])
+def test_a_state_wins_only_while_it_lasts(catalogue: Catalogue, offset: int):
+    state = next(s for s in catalogue.domains["healthcare"].states.values() if s.effects[0].dimension.startswith("dining"))
+    effect = state.effects[0]
+    other = next(v.slug for v in catalogue.dimension(effect.dimension).values if v.slug != effect.value)
+    period = StatePeriod("healthcare", state, date(2025, 10, 5), date(2025, 10, 15))
+    events = [
+        EventSpec(NOON - timedelta(days=60), "note", "a", "cue", effect.dimension, other),
+        EventSpec(datetime(2025, 10, 5, 8, tzinfo=UTC), "note", "b", "state_start", group=period.key),
+    ]
+    persona = replace(cast(catalogue, Trait(effect.dimension, other), events), states=(period,))
+    as_of = NOON + timedelta(days=offset)
+    found = resolve(persona, effect.dimension, as_of=as_of, day=as_of.date(), context="")
+    assert found is not None
+    holds = period.start < as_of.date() <= period.end
+    assert found.value == (effect.value if holds else other)
+    assert all(persona.events[position].occurred_at < as_of for position in found.evidence)
+
+
+@pytest.mark.django_db
+def test_the_same_content_is_written_once_and_other_content_makes_a_new_version(tiny: Dataset, catalogue: Catalogue):
+    recipe = Recipe("tiny", "tiny", seed=7)
+    assert write_dataset(recipe, catalogue, generate(catalogue, recipe)).pk == tiny.pk
+    other = replace(recipe, seed=8)
+    assert write_dataset(other, catalogue, generate(catalogue, other)).version == tiny.version + 1
+
+
+@pytest.mark.django_db
+def test_the_gates_hold_for_a_generated_dataset_and_one_breaks_when_evidence_moves(tiny: Dataset):
+    broken = [gate.name for gate in check_dataset(tiny) if not gate.passed]
+    assert broken == []
+    Event.objects.filter(persona__dataset=tiny).update(occurred_at=datetime(2030, 1, 1, tzinfo=UTC))
+    assert "gold evidence after the as-of time" in [gate.name for gate in check_dataset(tiny) if not gate.passed]

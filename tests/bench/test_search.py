@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from agents.contract import Engine, SearchUnavailable
+from bench.importers.histories import ImportedEvent, write_histories
+from bench.models import Event, EventVector, Persona
+from bench.search import HistorySearch, search_history
+from bench.search.engines import standardised
+from bench.search.history import forget
+from bench.search.vectors import index_events
+
+DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
+TEXTS = (
+    "Booked the dentist for the crown, left side",
+    "The neighbour's cat is on our roof again",
+    "Two tickets for the late film at the Rialto",
+    "Left side hurts when I chew nuts",
+    "Parking fine paid, 35 euros",
+    "The dentist says no nuts until the crown sits",
+)
+
+
+@pytest.fixture
+def persona(db: None, embeddings: None) -> Persona:
+    forget()
+    events = [ImportedEvent(DAY + timedelta(days=n), "note", text) for n, text in enumerate(TEXTS)]
+    dataset = write_histories("six", "jsonl", {"ana": events})
+    found = dataset.personas.get()
+    index_events([found.pk])
+    return found
+
+
+def texts(found) -> list[str]:
+    return [evidence.text for evidence in found]
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+def test_every_engine_finds_the_dentist_and_keeps_to_the_budget(persona: Persona, engine: Engine):
+    found = search_history(persona.pk, None, "dentist crown", k=2, engine=engine)
+    assert len(found) == 2
+    assert "dentist" in found[0].text
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+def test_events_at_or_after_the_as_of_time_are_never_returned(persona: Persona, engine: Engine):
+    as_of = DAY + timedelta(days=5)
+    found = HistorySearch(persona.pk, as_of)("dentist says no nuts until the crown sits", k=6, engine=engine)
+    assert len(found) <= 5
+    assert all(evidence.occurred_at < as_of for evidence in found)
+
+
+def test_no_query_returns_the_newest_first(persona: Persona):
+    assert texts(search_history(persona.pk, None, "", k=2)) == [TEXTS[5], TEXTS[4]]
+
+
+def test_a_window_bounds_the_result(persona: Persona):
+    found = search_history(persona.pk, None, "dentist", k=6, since=DAY + timedelta(days=1), until=DAY + timedelta(days=3))
+    assert set(texts(found)) == {TEXTS[1], TEXTS[2], TEXTS[3]}
+
+
+def test_a_persona_never_sees_the_events_of_another(persona: Persona):
+    other = write_histories("other", "jsonl", {"ben": [ImportedEvent(DAY, "note", "dentist crown nuts")]}).personas.get()
+    index_events([other.pk])
+    assert "dentist crown nuts" not in texts(search_history(persona.pk, None, "dentist crown nuts", k=6))
+
+
+def test_the_vector_part_is_an_exact_scan(persona: Persona):
+    found = search_history(persona.pk, None, "toothache", k=6, engine=Engine.DENSE)
+    from bench.search.vectors import query_vector
+
+    vectors = dict(EventVector.objects.filter(persona=persona).values_list("event_id", "vector"))
+    query = query_vector("toothache")
+    exact = {str(pk): float(np.dot(np.asarray(v), query)) for pk, v in vectors.items()}
+    assert [e.event_id for e in found] == sorted(exact, key=lambda key: -exact[key])
+    assert found[0].score == pytest.approx(max(exact.values()), abs=1e-5)
+
+
+def test_missing_vectors_are_our_fault_and_say_what_to_do(persona: Persona):
+    EventVector.objects.filter(event=Event.objects.filter(persona=persona).first()).delete()
+    with pytest.raises(SearchUnavailable, match="5 of 6 events .* run `manage.py embed_events`"):
+        HistorySearch(persona.pk, None)("dentist", k=2)
+
+
+def test_indexing_again_changes_nothing(persona: Persona):
+    assert index_events([persona.pk]) == 0
+
+
+def test_asking_for_no_event_is_refused(persona: Persona):
+    with pytest.raises(ValueError, match="k is 0"):
+        search_history(persona.pk, None, "x", k=0)
+
+
+def test_standardised_scores_have_mean_0_and_deviation_1():
+    # 1, 2, 3: mean 2, deviation sqrt(2/3) = 0.8165; (1 - 2) / 0.8165 = -1.2247
+    assert standardised(np.array([1.0, 2.0, 3.0])) == pytest.approx([-1.2247, 0, 1.2247], abs=1e-4)
+    assert standardised(np.array([5.0, 5.0])).tolist() == [0, 0]
