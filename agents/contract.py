@@ -222,8 +222,8 @@ class Trajectory:
 class Limits:
     """One budget for every method, asserted by the runner on what came back."""
 
-    evidence_events: int = 20  # events a model may see, in all
-    evidence_tokens: int = 2000  # about 4 characters a token, over the same events
+    evidence_events: int = 40  # events a model may see, in all
+    evidence_tokens: int = 3200  # about 4 characters a token, over the same events
     model_calls: int = 24
     tool_calls: int = 12
     repairs: int = 2

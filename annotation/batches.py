@@ -137,6 +137,4 @@ def own_counts(*, rater_id: int) -> list[OwnCount]:
 
 def submitted_since(*, rater_id: int, since: datetime) -> int:
     """How many trajectories a rater has submitted from a moment on."""
-    return Trajectory.objects.filter(
-        assignments__rater_id=rater_id, assignments__committed_at__gte=since
-    ).count()
+    return Trajectory.objects.filter(assignments__rater_id=rater_id, assignments__committed_at__gte=since).count()

@@ -33,8 +33,7 @@ class PlaceTaken(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "Your lease ended and others have graded this trajectory since. "
-            "Your draft is kept; go on with the next."
+            "Your lease ended and others have graded this trajectory since. Your draft is kept; go on with the next."
         )
 
 

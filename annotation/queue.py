@@ -6,6 +6,7 @@ Locks are always taken in the order rater, place, assignment, trajectory.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
@@ -28,8 +29,8 @@ def own_open(*, rater_id: int) -> Assignment | None:
     return mine.select_related("batch", "trajectory").order_by("-lease_until").first()
 
 
-def waiting(*, rater_id: int, now: datetime) -> QuerySet[Place]:
-    """Places that this rater may take, the least graded first.
+def waiting(*, rater_id: int, now: datetime) -> QuerySet[Any]:
+    """Places (rows of ``Place``) that this rater may take, the least graded first.
 
     A rater grades a trajectory once under a rubric version, in whatever batch.
     An own assignment that was begun does not stand in its owner's way.
@@ -42,11 +43,8 @@ def waiting(*, rater_id: int, now: datetime) -> QuerySet[Place]:
         committed_at__isnull=False,
         batch__rubric_version=OuterRef("batch__rubric_version"),
     )
-    return (
-        Place.objects.annotate(held=Coalesce(Subquery(held, output_field=IntegerField()), 0))
-        .filter(~Exists(done), held__lt=F("batch__raters_wanted"))
-        .order_by("held", "batch_id", "pk")
-    )
+    counted: QuerySet[Any] = Place.objects.annotate(held=Coalesce(Subquery(held, output_field=IntegerField()), 0))
+    return counted.filter(~Exists(done), held__lt=F("batch__raters_wanted")).order_by("held", "batch_id", "pk")
 
 
 def take_next(*, rater_id: int, now: datetime) -> Assignment | None:

@@ -91,7 +91,8 @@ def _call(task: Task, call: JSON) -> Call:
 
 
 def _fields(values: Mapping[str, Any]) -> Fields:
-    return tuple((str(key).replace("_", " "), _plain(value)) for key, value in values.items())
+    ordered = sorted(values.items(), key=lambda pair: pair[0] != "title")
+    return tuple((str(key).replace("_", " "), _plain(value)) for key, value in ordered)
 
 
 def _plain(value: Any) -> str:

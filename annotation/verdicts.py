@@ -9,9 +9,7 @@ from django.db.models import Q
 from bench.models import Verdict
 
 
-def latest(
-    *, trajectory_id: int, rubric_version: str, checkpoint_id: int | None = None
-) -> dict[int, list[Verdict]]:
+def latest(*, trajectory_id: int, rubric_version: str, checkpoint_id: int | None = None) -> dict[int, list[Verdict]]:
     """Checkpoint id -> the newest verdict of each (source, name), ordered by source and name.
 
     An unscored reply never hides an earlier verdict of the same source, as in the combination.

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.contrib.auth import authenticate
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -217,7 +218,11 @@ def list_trajectories(request: HttpRequest, run_id: int, offset: Annotated[int, 
     found = Trajectory.objects.filter(unit__run=_get_run(run_id)).select_related("unit__task").order_by("pk")
     total = found.count()
     following = offset + PAGE
-    return {"items": list(found[offset:following]), "total": total, "next_offset": following if following < total else None}
+    return {
+        "items": list(found[offset:following]),
+        "total": total,
+        "next_offset": following if following < total else None,
+    }
 
 
 @api.get("/trajectories/{trajectory_id}")
@@ -255,3 +260,9 @@ def _get_run(run_id: int) -> Run:
 def _run(run: Run) -> dict[str, Any]:
     names = ("status", "model", "simulated", "manifest_sha256", "created_at", "finished_at", "spent_usd", "budget_usd")
     return {"id": run.pk, "dataset": str(run.dataset), **{name: getattr(run, name) for name in names}}
+
+
+# The API asks for its token itself; the pages' sign-in must not step in.
+for _pattern in api.urls[0]:
+    if _pattern.callback is not None:
+        login_not_required(_pattern.callback)

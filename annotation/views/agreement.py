@@ -26,20 +26,28 @@ KINDS = {
 def agreement(request: HttpRequest) -> HttpResponse:
     runs = list(Run.objects.select_related("dataset")[:100])
     asked = request.GET.get("run", "")
-    run = (
-        runs[0] if runs and not asked else Run.objects.filter(pk=asked if asked.isdecimal() else None).first()
-    )
+    run = runs[0] if runs and not asked else _run(asked)
     if asked and run is None:
         raise Http404(f"There is no run {asked[:20]}.")
     report = agreement_of(run) if run else None
-    context = {"runs": runs, "run": run, "report": report, "tables": _tables(report) if report else []}
+    context = {
+        "runs": runs,
+        "run": run,
+        "report": report,
+        "tables": _tables(report) if report else [],
+        "judge_why": list(dict.fromkeys(row["reason"] for row in report["judges"] if row["reason"])) if report else [],
+    }
     return render(request, "annotation/agreement.html", context)
+
+
+def _run(asked: str) -> Run | None:
+    return Run.objects.filter(pk=int(asked)).first() if asked.isdecimal() and len(asked) < 18 else None
 
 
 def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
     """The report's rows as tables with a title: all together, pair by pair, then group by group."""
     overall = [{**row, "label": KINDS[row["kind"]]} for row in report["overall"]]
-    tables = [{"title": "All together", "head": "who", "rows": overall, "open": True}]
+    tables: list[dict[str, Any]] = [{"title": "All together", "head": "who", "rows": overall, "open": True}]
     pairs = [{**row, "label": f"{row['a']} and {row['b']}"} for row in report["pairs"]]
     if pairs:
         tables.append({"title": "Two by two", "head": "pair", "rows": pairs, "open": True})
@@ -47,7 +55,10 @@ def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
         rows = [{**row, "label": row["group"]} for row in report["groups"] if row["by"] == by]
         if rows:
             title = f"By {by.replace('_', ' ')}"
-            tables.append(
-                {"title": title, "head": by.replace("_", " "), "rows": rows, "open": by == "domain"}
-            )
-    return tables
+            tables.append({"title": title, "head": by.replace("_", " "), "rows": rows, "open": by == "domain"})
+    return [{**table, "why": _why(table["rows"])} for table in tables]
+
+
+def _why(rows: list[dict[str, Any]]) -> list[str]:
+    """The different reasons of a table's undefined values; the page numbers them and says them once."""
+    return list(dict.fromkeys(reason for row in rows for reason in row["reasons"].values()))

@@ -32,7 +32,6 @@ from annotation.transcript import transcript
 from bench.models import Checkpoint
 from iba_site.access import may_annotate, require
 
-
 GRADES = (
     {"value": "pass", "label": "Pass", "sign": "✓", "key": "p"},
     {"value": "fail", "label": "Fail", "sign": "✗", "key": "f"},
@@ -163,9 +162,7 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
     return _saved(request, assignment, checkpoint_id, problem, status)
 
 
-def _saved(
-    request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int
-) -> HttpResponse:
+def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int) -> HttpResponse:
     lines = rubric(assignment)
     if getattr(request, "htmx", False):
         line = next(line for line in lines if line.checkpoint.pk == checkpoint_id)

@@ -25,9 +25,7 @@ def queue(request: HttpRequest) -> HttpResponse:
         "graded": begun.drafts.exclude(value="").count() if begun else 0,
         "checkpoints": begun.trajectory.unit.task.checkpoints.count() if begun else 0,
         "waiting": waiting(rater_id=rater_id, now=now).count(),
-        "today": submitted_since(
-            rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)
-        ),
+        "today": submitted_since(rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)),
         "batches": own_counts(rater_id=rater_id),
         "may_launch": may_launch(request.user),
     }

@@ -18,7 +18,7 @@ def interval_svg(rows: Sequence[IntervalRow], low: float, high: float, width_px:
     """A forest plot; with a line at zero where the axis has both signs."""
     chart = alt.layer(*_layers(rows, low, high)).properties(width=width_px, height=len(rows) * ROW_PX)
     chart = chart.configure(
-        background="transparent", font=FONT, padding=2, autosize={"type": "fit-x", "contains": "padding"}
+        aria=False, background="transparent", font=FONT, padding=2, autosize={"type": "fit-x", "contains": "padding"}
     )
     svg: str = vl_convert.vegalite_to_svg(chart.configure_view(stroke=None).to_dict())
     return svg

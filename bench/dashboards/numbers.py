@@ -50,9 +50,9 @@ def interval(measure: Measure, *, sign: bool = False) -> str:
     return f"({write(low, digits)}{joint}{write(high, digits)})"
 
 
-def p_value(value: float | None) -> str:
-    """0.03, or <0.001 where it is smaller."""
-    if value is None:
+def p_value(value: object) -> str:
+    """0.03, or <0.001 where it is smaller; a dash for no number, which is what a template passes for a missing key."""
+    if not isinstance(value, float | int):
         return DASH
     return "<0.001" if value < 0.001 else f"{value:.3f}" if value < 0.01 else f"{value:.2f}"
 

@@ -192,5 +192,3 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, deck: 
 def _agrees(trait: Trait | None, value: str) -> bool:
     """A distractor that looks like what holds anyway would not mislead anybody."""
     return trait is not None and value in {trait.value, trait.value_when}
-
-

@@ -16,9 +16,7 @@ class Resolved:
     conflict: Conflict
 
 
-def resolve(
-    persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date, context: str
-) -> Resolved | None:
+def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date, context: str) -> Resolved | None:
     """What holds on ``day`` as far as the history up to ``as_of`` shows it; None where it shows nothing."""
     seen = [(i, event) for i, event in enumerate(persona.events) if event.occurred_at < as_of]
     trait = persona.trait(dimension)
@@ -55,9 +53,7 @@ def _from_state(
     return Resolved(value, evidence, losing, Conflict.OVERRIDE if own else Conflict.CROSS)
 
 
-def _from_trait(
-    seen: list[tuple[int, EventSpec]], trait: Trait, as_of: datetime, context: str
-) -> Resolved | None:
+def _from_trait(seen: list[tuple[int, EventSpec]], trait: Trait, as_of: datetime, context: str) -> Resolved | None:
     if trait.when:
         holds = context == trait.when
         value, other = (trait.value_when, trait.value) if holds else (trait.value, trait.value_when)
@@ -74,9 +70,7 @@ def _from_trait(
 
 def _positions(seen: list[tuple[int, EventSpec]], dimension: str, value: str, group: str) -> tuple[int, ...]:
     roles = {"cue", "condition", "drift"}
-    return tuple(
-        i for i, e in seen if e.role in roles and (e.dimension, e.value, e.group) == (dimension, value, group)
-    )
+    return tuple(i for i, e in seen if e.role in roles and (e.dimension, e.value, e.group) == (dimension, value, group))
 
 
 def _expired(persona: PersonaSpec, dimension: str, as_of: datetime, value: str) -> str:

@@ -54,9 +54,7 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> _Cand
     request = rng.choice(fitting)
     as_of = _as_of(persona, rng)
     day = _day(as_of.date(), weekend=request.context == "at_weekend", rng=rng)
-    slots = {
-        name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()
-    }
+    slots = {name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()}
     resolved = {}
     for dimension in scenario.dimensions:
         found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
@@ -128,9 +126,7 @@ def _worth(candidate: _Candidate, seen: dict[str, int]) -> float:
     return sum(1 / (1 + seen.get(feature, 0)) ** 2 for feature in _features(candidate))
 
 
-def _task(
-    catalogue: Catalogue, persona: PersonaSpec, candidate: _Candidate, slug: str, rng: Random
-) -> TaskSpec:
+def _task(catalogue: Catalogue, persona: PersonaSpec, candidate: _Candidate, slug: str, rng: Random) -> TaskSpec:
     scenario = candidate.scenario
     task = TaskSpec(
         slug=slug,

@@ -66,7 +66,9 @@ def _event(row: Any) -> tuple[str, ImportedEvent]:
     try:
         moment = datetime.fromisoformat(row["occurred_at"])
     except ValueError as error:
-        raise ValueError(f"field 'occurred_at' is {row['occurred_at']!r}; use ISO 8601 such as 2026-03-14T09:30:00Z") from error
+        raise ValueError(
+            f"field 'occurred_at' is {row['occurred_at']!r}; use ISO 8601 such as 2026-03-14T09:30:00Z"
+        ) from error
     if moment.tzinfo is None:
         raise ValueError(f"field 'occurred_at' is {row['occurred_at']!r} without a time zone; add Z or +02:00")
     if len(row["text"]) > MAX_TEXT or "\x00" in row["text"]:

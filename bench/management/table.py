@@ -15,7 +15,11 @@ _COLUMNS = (
 
 def results_table(run: Run, results: dict[str, Any]) -> str:
     """One line a method: each measure with its 95% interval, and both denominators."""
-    mark = "  SIMULATED: the model is the offline stand-in; this shows that information flows, no more" if run.simulated else ""
+    mark = (
+        "  SIMULATED: the model is the offline stand-in; this shows that information flows, no more"
+        if run.simulated
+        else ""
+    )
     lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", ""]
     header = f"{'method':24}" + "".join(f"{title:>26}" for title, _ in _COLUMNS)
     lines += [header + f"{'evaluated/planned':>20}{'errors':>8}{'recall':>8}", "-" * (len(header) + 36)]

@@ -115,9 +115,7 @@ def pause_run(run_id: int, *, budget_hit: bool = False) -> None:
 def resume_run(run_id: int) -> None:
     """Go on with a paused or cancelled run. Failed units stay failed; see retry_failed."""
     with transaction.atomic():
-        Run.objects.filter(pk=run_id).update(
-            status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None
-        )
+        Run.objects.filter(pk=run_id).update(status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None)
         Unit.objects.filter(run_id=run_id, status=UnitStatus.CANCELLED).update(
             status=UnitStatus.QUEUED, finished_at=None, enqueued_at=None
         )

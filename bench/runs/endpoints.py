@@ -64,7 +64,9 @@ def check_model(name: str) -> None:
 def _offline(name: str) -> ModelEndpoint:
     url = services.offline_url()
     if not url:
-        raise UnknownModel("the offline stand-in does not run; start it with `python -m iba_site.services start offline`")
+        raise UnknownModel(
+            "the offline stand-in does not run; start it with `python -m iba_site.services start offline`"
+        )
     return ModelEndpoint(
         slug=name.split("+")[0],
         base_url=url,
@@ -87,7 +89,9 @@ def _key(row: Endpoint) -> str:
     try:
         return _fernet().decrypt(bytes(row.key_encrypted)).decode()
     except InvalidToken as error:
-        raise KeyMissing(f"the stored key of endpoint {row.slug!r} was made with another SECRET_KEY; enter it again") from error
+        raise KeyMissing(
+            f"the stored key of endpoint {row.slug!r} was made with another SECRET_KEY; enter it again"
+        ) from error
 
 
 def encrypt_key(key: str) -> bytes:

@@ -156,5 +156,3 @@ def rejudge(run: Run, judges: list[str]) -> int:
         score_trajectories([unit.trajectory.pk])
         graded += 1
     return graded
-
-

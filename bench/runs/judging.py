@@ -48,9 +48,7 @@ def judge_trajectory(trajectory: Trajectory, judge: str, make_llm: MakeLLM, *, a
     _append(trajectory, judge, ids, verdicts, unscored, raw, cost_usd)
 
 
-def _ask(
-    trajectory: Trajectory, ids: dict[str, Checkpoint], llm: OpenAILLM
-) -> tuple[judges.JudgeResult, float]:
+def _ask(trajectory: Trajectory, ids: dict[str, Checkpoint], llm: OpenAILLM) -> tuple[judges.JudgeResult, float]:
     course = from_json(trajectory.data)
     messages = judges.messages(
         trajectory.unit.task.request,

@@ -63,7 +63,7 @@ def plan_run(
         known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
         have = f"there are: {', '.join(known)}" if known else "there are none yet"
         raise LaunchError(
-            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset} --size starter`."
+            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset}`."
         )
     chosen = _methods(methods)
     for name, value, low, high in (

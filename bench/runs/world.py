@@ -44,7 +44,9 @@ class ToolWorld:
         if not any(_same(item["id"], chosen) for item in self.world["items"]):
             return _error(f"{self.world['item_argument']}: there is no item {chosen!r}; take an id from a look-up")
         self.committed.append({"tool": spec.name, "arguments": arguments})
-        return ToolResult(ok=True, content={"confirmation": f"{spec.name} done", "number": len(self.committed)}, accepted=True)
+        return ToolResult(
+            ok=True, content={"confirmation": f"{spec.name} done", "number": len(self.committed)}, accepted=True
+        )
 
 
 def world_of(task: Task) -> ToolWorld:

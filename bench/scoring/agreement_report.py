@@ -29,9 +29,7 @@ from bench.scoring.bootstrap import agreement_interval
 from bench.scoring.types import VerdictSource, VerdictValue
 
 MENU = (VerdictValue.PASS, VerdictValue.FAIL)
-ENOUGH_REFERENCE = (
-    30  # our decision: from so many items on that humans decided, judges' errors are correlated
-)
+ENOUGH_REFERENCE = 30  # our decision: from so many items on that humans decided, judges' errors are correlated
 GROUPINGS = ("domain", "scenario", "dimension", "checkpoint_kind")
 
 Rater = tuple[str, str]  # (source, name)
@@ -136,9 +134,17 @@ def _scores(
     """About each item, what humans decided, the checkpoint's place from 1, each candidate's length."""
     about, humans, position, chars = {}, {}, {}, {}
     task = "trajectory__unit__task__"
-    fields = ("trajectory_id", "checkpoint_id", "human", "checkpoint__position", f"{task}persona_id")
-    fields += (f"{task}scenario__domain__slug", f"{task}scenario__slug")
-    fields += ("checkpoint__dimension", "checkpoint__kind")
+    fields = (
+        "trajectory_id",
+        "checkpoint_id",
+        "human",
+        "checkpoint__position",
+        f"{task}persona_id",
+        f"{task}scenario__domain__slug",
+        f"{task}scenario__slug",
+        "checkpoint__dimension",
+        "checkpoint__kind",
+    )
     for trajectory, checkpoint, human, place, persona, domain, scenario, dimension, kind in (
         CheckpointScore.objects.filter(trajectory__unit__run=run).order_by("pk").values_list(*fields)
     ):
@@ -147,9 +153,7 @@ def _scores(
         position[item] = place + 1
         if human:
             humans[item] = VerdictValue(human)
-    actions = run.units.filter(trajectory__isnull=False).values_list(
-        "trajectory__pk", "trajectory__data__action"
-    )
+    actions = run.units.filter(trajectory__isnull=False).values_list("trajectory__pk", "trajectory__data__action")
     for trajectory, action in actions:
         chars[trajectory] = len(action["text"] or json.dumps(action["arguments"])) if action else 0
     return about, humans, position, chars

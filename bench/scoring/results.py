@@ -194,10 +194,7 @@ def _cell(run: Run, method: str, rows: Sequence[Row], rates: dict[str, float]) -
 
 def _metrics(rows: Sequence[Row]) -> dict[str, Any]:
     personas = [row.persona_id for row in rows]
-    return {
-        metric: clustered_mean([getattr(row, metric) for row in rows], personas).to_json()
-        for metric in METRICS
-    }
+    return {metric: clustered_mean([getattr(row, metric) for row in rows], personas).to_json() for metric in METRICS}
 
 
 def _checkpoints_per_task(run: Run) -> dict[str, float]:

@@ -139,9 +139,7 @@ def _verdicts(ids: Sequence[int]) -> dict[tuple[int, int], list[VerdictRow]]:
     found: dict[tuple[int, int], list[VerdictRow]] = defaultdict(list)
     rows = Verdict.objects.filter(trajectory_id__in=ids, rubric_version=RUBRIC_VERSION).exclude(value="")
     fields = ("pk", "trajectory_id", "checkpoint_id", "source", "name", "value", "rationale", "contradicts")
-    for pk, trajectory_id, checkpoint_id, source, name, value, rationale, contradicts in rows.values_list(
-        *fields
-    ):
+    for pk, trajectory_id, checkpoint_id, source, name, value, rationale, contradicts in rows.values_list(*fields):
         row = VerdictRow(
             str(checkpoint_id), VerdictSource(source), name, VerdictValue(value), pk, rationale, contradicts
         )

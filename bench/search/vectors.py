@@ -40,9 +40,7 @@ def client() -> EmbeddingClient:
     return _client(url, settings.EMBEDDINGS_MODEL, settings.EMBEDDINGS_API_KEY)
 
 
-def embed_texts(
-    texts: Sequence[str], *, kind: Kind, progress: Callable[[int, int], None] | None = None
-) -> Vectors:
+def embed_texts(texts: Sequence[str], *, kind: Kind, progress: Callable[[int, int], None] | None = None) -> Vectors:
     """float32 (n, d), unit rows, in the order of ``texts``. What was embedded once is read from the cache.
 
     A killed process loses at most one chunk: each chunk is stored when it arrives.
@@ -73,9 +71,7 @@ def _store(shas: Sequence[str], rows: Vectors, kind: Kind) -> None:
     )
 
 
-def index_events(
-    persona_ids: Iterable[int], *, progress: Callable[[int, int], None] | None = None
-) -> int:
+def index_events(persona_ids: Iterable[int], *, progress: Callable[[int, int], None] | None = None) -> int:
     """Give every event of the personas its vector. Returns how many were new. Safe to run again after a kill."""
     model = settings.EMBEDDINGS_MODEL
     lacking = Event.objects.filter(persona_id__in=list(persona_ids)).exclude(

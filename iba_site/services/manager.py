@@ -8,7 +8,6 @@ import secrets
 import socket
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -267,8 +266,7 @@ def _start_worker() -> Record:
     command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     command += ["--hostname", f"iba-{secrets.token_hex(4)}@%h"]
-    record = process.spawn(run_dir(), "worker", command, url="")
-    return record
+    return process.spawn(run_dir(), "worker", command, url="")
 
 
 def _start_web() -> Record:

@@ -76,7 +76,9 @@ def port_taken(port: int) -> bool:
     return False
 
 
-def spawn(run_dir: Path, name: str, command: list[str], *, url: str, environment: dict[str, str] | None = None) -> Record:
+def spawn(
+    run_dir: Path, name: str, command: list[str], *, url: str, environment: dict[str, str] | None = None
+) -> Record:
     """Start in a session of its own, so that a closed terminal does not end it. Output goes to log/<name>.log."""
     log = run_dir.parent / "log" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)

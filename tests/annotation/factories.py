@@ -9,7 +9,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
-from agents.contract import Action, ActionKind, Step, Termination, Trajectory as Course
+from agents.contract import Action, ActionKind, Step, Termination
+from agents.contract import Trajectory as Course
 from agents.serialise import to_json
 from bench.models import (
     Checkpoint,
@@ -131,7 +132,13 @@ def _meal(persona: Persona, scenario: Scenario, events: Sequence[Event]) -> Task
 def _checkpoint(task: Task, position: int, kind: str, text: str, rule: Mapping[str, object] | None) -> Checkpoint:
     dimension = "dining.texture" if kind == "preference" else ""
     return Checkpoint.objects.create(
-        task=task, position=position, kind=kind, text=text, rule=rule, dimension=dimension, value="soft" if dimension else ""
+        task=task,
+        position=position,
+        kind=kind,
+        text=text,
+        rule=rule,
+        dimension=dimension,
+        value="soft" if dimension else "",
     )
 
 

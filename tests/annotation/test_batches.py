@@ -61,7 +61,11 @@ def test_progress_counts_gradings_of_all_raters(run, cast, now):
     first = batch.trajectories.first()
     for name in ("ann", "ben"):
         Assignment.objects.create(
-            batch=batch, trajectory=first, rater=cast[name], lease_until=now, committed_at=now if name == "ann" else None
+            batch=batch,
+            trajectory=first,
+            rater=cast[name],
+            lease_until=now,
+            committed_at=now if name == "ann" else None,
         )
     (row,) = progress()
     assert (row.trajectories, row.committed, row.wanted) == (2, 1, 4)

@@ -54,7 +54,18 @@ def test_the_grading_page_names_no_method_model_judge_or_verdict(as_user, mine, 
     give(mine.trajectory, cast["ben"], {0: "fail", 1: "fail"})
     html = as_user("ann").get(page(mine)).content.decode()
     method = mine.trajectory.unit.method
-    for secret in (MODEL, *PANEL, "thinks", "I say", "ben", "search_history", "simulated", "constraint", ">iba<", method + " ran"):
+    for secret in (
+        MODEL,
+        *PANEL,
+        "thinks",
+        "I say",
+        "ben",
+        "search_history",
+        "simulated",
+        "constraint",
+        ">iba<",
+        method + " ran",
+    ):
         assert secret not in html, secret
     assert "leek soup" in html
     assert "crown comes off" in html
@@ -174,7 +185,9 @@ def test_a_decision_leads_to_the_next_case_and_then_to_the_empty_list(as_user, m
     give(meal, cast["ben"], {0: "fail", 1: "fail"})
     client = as_user("otto")
     assert "2 checkpoints to settle" in client.get("/adjudicate/").content.decode()
-    first, second = (reverse("case", args=[s.trajectory_id, s.checkpoint_id]) for s in CheckpointScore.objects.to_adjudicate())
+    first, second = (
+        reverse("case", args=[s.trajectory_id, s.checkpoint_id]) for s in CheckpointScore.objects.to_adjudicate()
+    )
     html = client.get(first).content.decode()
     assert all(name not in html for name in ("ann<", "ben<", *PANEL[:0]))
     refused = client.post(first, {"value": "pass", "reason": ""})
@@ -189,6 +202,10 @@ def test_a_decision_leads_to_the_next_case_and_then_to_the_empty_list(as_user, m
 def test_a_rater_is_anonymous_to_the_adjudicator(as_user, meal, cast):
     give(meal, cast["cleo"], {1: "pass"})
     give(meal, cast["ben"], {1: "fail"})
-    html = as_user("otto").get(reverse("case", args=[meal.pk, meal.unit.task.checkpoints.get(position=1).pk])).content.decode()
+    html = (
+        as_user("otto")
+        .get(reverse("case", args=[meal.pk, meal.unit.task.checkpoints.get(position=1).pk]))
+        .content.decode()
+    )
     assert "cleo" not in html
     assert ">ben" not in html

@@ -67,7 +67,8 @@ def test_a_cue_that_names_its_value_is_refused(data: Path):
     change(data, SEAT, name_it)
     message = faults(data)
     assert "travel/dimensions/seat.yaml" in message
-    assert "gives" in message and "away" in message
+    assert "gives" in message
+    assert "away" in message
 
 
 def test_a_near_copy_of_a_cue_is_refused(data: Path):

@@ -97,7 +97,9 @@ def test_a_size_or_noise_that_does_not_exist_is_refused_by_name():
         Recipe("t", noise=1.2)
 
 
-@pytest.mark.parametrize(("day", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (22, "22nd"), (30, "30th")])
+@pytest.mark.parametrize(
+    ("day", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (22, "22nd"), (30, "30th")]
+)
 def test_ordinals_read_as_people_write_them(day: int, words: str):
     assert ordinal(day) == words
 
@@ -121,12 +123,16 @@ def test_fill_replaces_known_slots_only():
 NOON = datetime(2025, 10, 10, 12, tzinfo=UTC)
 
 
-def cast(catalogue: Catalogue, trait: Trait, events: list[EventSpec], states: tuple[StatePeriod, ...] = ()) -> PersonaSpec:
+def cast(
+    catalogue: Catalogue, trait: Trait, events: list[EventSpec], states: tuple[StatePeriod, ...] = ()
+) -> PersonaSpec:
     return PersonaSpec("p", "P", catalogue.people[0], "test", ("dining",), (trait,), states, tuple(events))
 
 
 def cue(days_before: int, value: str, group: str = "", role: str = "cue") -> EventSpec:
-    return EventSpec(NOON - timedelta(days=days_before), "note", f"{value} {days_before}", role, "dining.spice", value, group)
+    return EventSpec(
+        NOON - timedelta(days=days_before), "note", f"{value} {days_before}", role, "dining.spice", value, group
+    )
 
 
 def test_a_change_makes_the_newer_value_hold_and_the_older_lose(catalogue: Catalogue):
@@ -143,13 +149,16 @@ def test_a_condition_decides_by_the_context_of_the_request(catalogue: Catalogue)
     persona = cast(catalogue, trait, events)
     alone = resolve(persona, "dining.spice", as_of=NOON, day=NOON.date(), context="")
     together = resolve(persona, "dining.spice", as_of=NOON, day=NOON.date(), context="with_children")
-    assert alone is not None and together is not None
+    assert alone is not None
+    assert together is not None
     assert (alone.value, together.value) == ("fiery", "mild")
 
 
 @pytest.mark.parametrize("offset", [-30, -6, -5, -4, 0, 4, 5, 6, 30])
 def test_a_state_wins_only_while_it_lasts(catalogue: Catalogue, offset: int):
-    state = next(s for s in catalogue.domains["healthcare"].states.values() if s.effects[0].dimension.startswith("dining"))
+    state = next(
+        s for s in catalogue.domains["healthcare"].states.values() if s.effects[0].dimension.startswith("dining")
+    )
     effect = state.effects[0]
     other = next(v.slug for v in catalogue.dimension(effect.dimension).values if v.slug != effect.value)
     period = StatePeriod("healthcare", state, date(2025, 10, 5), date(2025, 10, 15))

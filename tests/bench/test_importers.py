@@ -68,9 +68,11 @@ def test_the_real_file_has_the_faults_that_are_known_of_it():
     skipped = [s for d in dialogues for s in d.skipped]
     assert sum("adversarial" in s.reason for s in skipped) == 446
     assert sum(s.reason.startswith("evidence") for s in skipped) == 9
-    assert sum(len(d.questions) for d in dialogues) + sum(
-        "adversarial" in s.reason or "no usable" in s.reason for s in skipped
-    ) == 1986
+    assert (
+        sum(len(d.questions) for d in dialogues)
+        + sum("adversarial" in s.reason or "no usable" in s.reason for s in skipped)
+        == 1986
+    )
 
 
 def lines(tmp_path: Path, *rows) -> Path:

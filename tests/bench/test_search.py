@@ -58,12 +58,16 @@ def test_no_query_returns_the_newest_first(persona: Persona):
 
 
 def test_a_window_bounds_the_result(persona: Persona):
-    found = search_history(persona.pk, None, "dentist", k=6, since=DAY + timedelta(days=1), until=DAY + timedelta(days=3))
+    found = search_history(
+        persona.pk, None, "dentist", k=6, since=DAY + timedelta(days=1), until=DAY + timedelta(days=3)
+    )
     assert set(texts(found)) == {TEXTS[1], TEXTS[2], TEXTS[3]}
 
 
 def test_a_persona_never_sees_the_events_of_another(persona: Persona):
-    other = write_histories("other", "jsonl", {"ben": [ImportedEvent(DAY, "note", "dentist crown nuts")]}).personas.get()
+    other = write_histories(
+        "other", "jsonl", {"ben": [ImportedEvent(DAY, "note", "dentist crown nuts")]}
+    ).personas.get()
     index_events([other.pk])
     assert "dentist crown nuts" not in texts(search_history(persona.pk, None, "dentist crown nuts", k=6))
 
@@ -81,7 +85,7 @@ def test_the_vector_part_is_an_exact_scan(persona: Persona):
 
 def test_missing_vectors_are_our_fault_and_say_what_to_do(persona: Persona):
     EventVector.objects.filter(event=Event.objects.filter(persona=persona).first()).delete()
-    with pytest.raises(SearchUnavailable, match="5 of 6 events .* run `manage.py embed_events`"):
+    with pytest.raises(SearchUnavailable, match=r"5 of 6 events .* run `manage.py embed_events`"):
         HistorySearch(persona.pk, None)("dentist", k=2)
 
 

@@ -70,7 +70,9 @@ def page_as(browser: Browser, live_server: Any, cast: dict[str, Any]) -> Iterato
         page.on("pageerror", lambda error: note(f"page error: {error}"))
         page.on("console", lambda message: note(message.text) if message.type == "error" else None)
 
-    def open_page(role: str | None, *, viewport: dict[str, int] = WIDE, expected: tuple[str, ...] = (), **options: Any) -> Page:
+    def open_page(
+        role: str | None, *, viewport: dict[str, int] = WIDE, expected: tuple[str, ...] = (), **options: Any
+    ) -> Page:
         context = browser.new_context(base_url=live_server.url, viewport=viewport, **options)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)

@@ -20,9 +20,7 @@ def run(cast):
 @pytest.fixture
 def batch(run, cast):
     """The booking of the run, three checkpoints, wanted by two raters."""
-    made = create_batch(
-        run=run, choice=Choice.DOMAIN, domain="dining", size=2, raters_wanted=2, created_by=cast["ada"]
-    )
+    made = create_batch(run=run, choice=Choice.DOMAIN, domain="dining", size=2, raters_wanted=2, created_by=cast["ada"])
     Batch.trajectories.through.objects.filter(trajectory__unit__task__slug="meal").delete()
     return made
 
@@ -60,7 +58,10 @@ def test_two_raters_and_an_adjudicator_change_the_result_from_the_keyboard(page_
 
     ann.reload()
     progress(ann, "2 of 3")
-    assert sorted(DraftGrade.objects.values_list("value", "comment")) == [("fail", "The table is for three."), ("pass", "")]
+    assert sorted(DraftGrade.objects.values_list("value", "comment")) == [
+        ("fail", "The table is for three."),
+        ("pass", ""),
+    ]
     expect(ann.locator("details[open]")).to_have_attribute("data-number", "3")
     press(ann, "p")
     progress(ann, "3 of 3")

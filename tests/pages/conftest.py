@@ -66,7 +66,7 @@ def outsider(db):
 
 
 def make_dataset(name: str = "small", sha: str = "a") -> Dataset:
-    """Three personas; each has a dinner to write and a table to book, with two preference checkpoints."""
+    """Three personas; each has a dinner to write and a table to book, with two preference checkpoints on an event each."""
     dataset = Dataset.objects.create(
         name=name, version=1, sha256=sha * 64, seed=1, size="3", noise=0.5, author="procedural",
         data_version="test", complete=True,
@@ -120,12 +120,12 @@ def _task(persona: Persona, scenario: Scenario, events: list[Event]) -> Task:
     calls = scenario.action_kind == "call_api"
     rule = {"argument": "party", "equals": 2} if calls else None
     Checkpoint.objects.create(task=task, position=0, kind="task", text="It is for two.", rule=rule)
-    for position, conflict in ((1, ""), (2, "drift")):
+    for position, dimension, conflict in ((1, "spice", ""), (2, "tone", "drift")):
         checkpoint = Checkpoint.objects.create(
             task=task, position=position, kind="preference", text=f"The soup is mild {HOSTILE}", rule=rule,
-            dimension=f"{scenario.domain.slug}.spice", value="mild", conflict=conflict,
+            dimension=f"{scenario.domain.slug}.{dimension}", value="mild", conflict=conflict,
         )  # fmt: skip
-        checkpoint.evidence.set(events[:2])
+        checkpoint.evidence.set([events[position - 1]])
     return task
 
 

@@ -20,7 +20,9 @@ class Command(JsonCommand):
         parser.add_argument("--model", required=True, help="the model's name as the server knows it")
         parser.add_argument("--family", required=True, help="model family, such as qwen; judges should be of another")
         parser.add_argument("--key-env", default="", help="environment variable that holds the key")
-        parser.add_argument("--key-stdin", action="store_true", help="read the key from standard input, stored encrypted")
+        parser.add_argument(
+            "--key-stdin", action="store_true", help="read the key from standard input, stored encrypted"
+        )
         parser.add_argument("--context-tokens", type=int, default=32768)
         parser.add_argument("--price-in", type=float, default=0.0, help="USD a million prompt tokens")
         parser.add_argument("--price-out", type=float, default=0.0, help="USD a million generated tokens")

@@ -45,7 +45,9 @@ class Command(JsonCommand):
         embed_texts([probe.text for probe in probes], kind="query")
         measured = evaluate(probes, engines, self.say)
         for engine, row in measured.items():
-            self.say(f"{engine:7} recall@10 {row['recall']['10']:.4f}  mrr {row['mrr']:.4f}  p95 {row['ms_p95']:.1f} ms")
+            self.say(
+                f"{engine:7} recall@10 {row['recall']['10']:.4f}  mrr {row['mrr']:.4f}  p95 {row['ms_p95']:.1f} ms"
+            )
         return {
             "source": options["source"],
             "questions": len(probes),
@@ -65,7 +67,9 @@ def _engine(name: str) -> Engine:
 def _locomo_probes(dialogues: tuple[Dialogue, ...], say: Any) -> tuple[list[Probe], list[dict[str, str]]]:
     dataset = write_histories("locomo", "locomo", locomo_histories(dialogues))
     personas = {p.slug: p for p in Persona.objects.filter(dataset=dataset)}
-    index_events([p.pk for p in personas.values()], progress=lambda done, total: say(f"embedded {done} of {total} turns"))
+    index_events(
+        [p.pk for p in personas.values()], progress=lambda done, total: say(f"embedded {done} of {total} turns")
+    )
     probes, skipped = [], []
     for dialogue in dialogues:
         persona = personas[dialogue.sample]

@@ -16,7 +16,9 @@ class Command(JsonCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--run", type=int, required=True)
-        parser.add_argument("--judges", default="", help="endpoints, separated by commas; the run's own panel if left out")
+        parser.add_argument(
+            "--judges", default="", help="endpoints, separated by commas; the run's own panel if left out"
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         run = Run.objects.filter(pk=options["run"]).first()

@@ -84,7 +84,9 @@ class Command(JsonCommand):
             if workers_alive():
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > NO_WORKER_AFTER_S:
-                raise ValueError(f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then.")
+                raise ValueError(
+                    f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then."
+                )
             dispatch(run.pk)
             time.sleep(POLL_S)
 

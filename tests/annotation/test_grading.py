@@ -109,5 +109,3 @@ def test_two_raters_who_disagree_open_an_adjudication_and_drop_the_cached_result
     assert all(score.needs_adjudication for score in scores)
     assert scores[0].adjudication_reason == "raters disagree: 1 pass, 1 fail"
     assert Run.objects.get(pk=run.pk).results is None
-
-

@@ -1,0 +1,149 @@
+"""Does an agent keep the contract? Two small tasks of both action kinds, on a history written for this."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agents.contract import ActionKind, Engine, Evidence, Limits, Option, TaskInput, ToolSpec, Topic, Trajectory, Usage
+from agents.endpoints import StoredCall
+from agents.gates import LocalGate
+from agents.llm import OpenAILLM
+from agents.registry import resolve
+from agents.runner import check_budget, run_agent
+from agents.serialise import from_json, to_json
+from bench.runs.endpoints import resolve_endpoint
+from bench.runs.world import ToolWorld
+
+AS_OF = datetime(2026, 3, 14, 9, tzinfo=UTC)
+_TEXTS = (
+    (60, "review", "3/5. Ana finished mine. I had rice and about a litre of water."),
+    (45, "note", "the green curry went straight back in its box, eyes still streaming"),
+    (20, "calendar", "20:00 quiz at the Crown, bring the tall chairs"),
+    (9, "purchase", "Yoghurt 500 g, bread, two lemons, milk"),
+    (3, "message", "Remind me to return the ladder to Lars"),
+)
+_VOCABULARY = (
+    Topic(
+        "dining.spice",
+        "Spice",
+        "How hot does this person eat?",
+        (
+            Option("mild", "Mild", "Wants food without heat; chilli brings tears and water glasses."),
+            Option("fiery", "Fiery", "Asks for the hottest dish and adds chilli sauce."),
+        ),
+    ),
+)
+_FIND = ToolSpec(
+    "search_meals",
+    "Lists meals.",
+    {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+)
+_ORDER = ToolSpec(
+    "order_meal",
+    "Orders a meal.",
+    {
+        "type": "object",
+        "properties": {
+            "meal_id": {"type": "string", "description": "Id of the meal from search_meals"},
+            "heat": {
+                "type": ["string", "null"],
+                "enum": ["mild", "fiery", None],
+                "description": "Heat: mild = no chilli; fiery = much chilli",
+            },
+        },
+        "required": ["meal_id", "heat"],
+        "additionalProperties": False,
+    },
+    commits=True,
+)
+_WORLD = {
+    "items": [{"id": "MEA-1", "title": "Rice bowl"}, {"id": "MEA-2", "title": "Noodles"}],
+    "filters": {},
+    "commit": "order_meal",
+    "item_argument": "meal_id",
+}
+
+
+def check_agent(method: str, model: str) -> list[dict[str, Any]]:
+    """Checks as ``{"name", "passed", "detail"}``. Raises ValueError for an unknown method."""
+    spec = resolve(method)
+    checks: list[dict[str, Any]] = []
+    for kind in ActionKind:
+        tools = ToolWorld((_FIND, _ORDER) if kind is ActionKind.CALL_API else (), _WORLD)
+        limits = Limits()
+        llm = OpenAILLM(
+            resolve_endpoint(model), store=_Memory(), gate=LocalGate(), repeat=0, limits=limits, spend=_free
+        )
+        task = _task(kind, tools)
+        done = run_agent(spec, task, llm=llm, search=_search, call_tool=tools, limits=limits)
+        checks += [{**check, "name": f"{kind}: {check['name']}"} for check in _look(spec, done, tools, limits)]
+    return checks
+
+
+def _look(spec: Any, done: Trajectory, tools: ToolWorld, limits: Limits) -> list[dict[str, Any]]:
+    acted = done.action is not None
+    found = [
+        _check(
+            "ends as completed",
+            done.termination.value == "completed",
+            done.error.strip().splitlines()[-1:] or [done.termination.value],
+        ),
+        _check("acts", acted, ["no action was returned"]),
+        _check("reports its steps", bool(done.steps), ["steps is empty: a page could not show what was done"]),
+        _check(
+            "survives a round trip through JSON", to_json(from_json(to_json(done))) == to_json(done), ["values differ"]
+        ),
+        _check("uses the model it is given", done.usage.calls > 0, ["no call went through llm.complete"]),
+    ]
+    if done.action is not None and done.action.kind is ActionKind.CALL_API:
+        found.append(
+            _check("commits exactly once", len(tools.committed) == 1, [f"{len(tools.committed)} committing calls"])
+        )
+    if done.action is not None and done.action.kind is ActionKind.GENERATE:
+        found.append(_check("writes a text", bool(done.action.text.strip()), ["action.text is empty"]))
+    try:
+        check_budget(spec, done, limits)
+        found.append(_check("keeps to the evidence budget", True, []))
+    except AssertionError as error:
+        found.append(_check("keeps to the evidence budget", False, [str(error)]))
+    return found
+
+
+def _check(name: str, passed: bool, detail: list[str]) -> dict[str, Any]:
+    return {"name": name, "passed": passed, "detail": "" if passed else " ".join(detail)}
+
+
+def _task(kind: ActionKind, tools: ToolWorld) -> TaskInput:
+    request = "Order me something for tonight" if tools.specs else "Write me a dinner plan for tonight in three lines"
+    return TaskInput("check", "dining", "Dinner", request, AS_OF, kind, tools.specs, _VOCABULARY)
+
+
+def _search(
+    query: str,
+    *,
+    k: int = 10,
+    engine: Engine = Engine.HYBRID,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> tuple[Evidence, ...]:
+    """The newest events first, whatever is asked: five events need no engine."""
+    events = [
+        Evidence(str(n), AS_OF - timedelta(days=days), channel, text) for n, (days, channel, text) in enumerate(_TEXTS)
+    ]
+    within = [e for e in events if (not since or e.occurred_at >= since) and (not until or e.occurred_at <= until)]
+    return tuple(reversed(within))[:k]
+
+
+class _Memory:
+    """Nothing is kept between two checks."""
+
+    def get(self, key: str) -> StoredCall | None:
+        return None
+
+    def put(self, key: str, call: StoredCall) -> None:
+        return None
+
+
+def _free(usage: Usage) -> None:
+    """A check has no bill."""
