@@ -27,11 +27,13 @@ api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespac
 
 PAGE = 100
 
+Text = Annotated[str, Field(max_length=300, pattern=r"^[^\x00]*$")]  # what the database can be asked for
+
 
 class Credentials(Schema):
-    username: str
-    password: str
-    name: str = "api"
+    username: Text
+    password: Text
+    name: Text = "api"
 
 
 class Token(Schema):
@@ -48,11 +50,11 @@ class DatasetOut(Schema):
 
 
 class LaunchIn(Schema):
-    dataset: str
-    methods: list[str]
-    model: str
-    judges: list[str] = []
-    domains: list[str] = []
+    dataset: Text
+    methods: list[Text]
+    model: Text
+    judges: list[Text] = []
+    domains: list[Text] = []
     limit: int | None = None
     repeats: int = 1
     seed: int = 1
@@ -159,7 +161,7 @@ def list_datasets(request: HttpRequest) -> Any:
 
 
 @api.get("/datasets/{name}", response=DatasetOut)
-def newest_dataset(request: HttpRequest, name: str) -> Dataset:
+def newest_dataset(request: HttpRequest, name: Text) -> Dataset:
     found = Dataset.objects.newest(name)
     if found is None:
         raise Http404

@@ -134,7 +134,9 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = _HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
-if env.flag("BEHIND_PROXY", default=False):
+# Whose word counts for a client's address: nobody's, or that of the one proxy in front. Throttling rests on it.
+NINJA_NUM_PROXIES = 1 if env.flag("BEHIND_PROXY", default=False) else 0
+if NINJA_NUM_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
@@ -173,5 +175,5 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "WARNING")},
-    "loggers": {"bm25s": {"level": "WARNING"}, "httpx": {"level": "WARNING"}, "openai": {"level": "WARNING"}},
+    "loggers": {"httpx": {"level": "WARNING"}, "openai": {"level": "WARNING"}},
 }

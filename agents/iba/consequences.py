@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from agents.contract import LLM, Constraint, ConstraintKind, Evidence, TaskInput
 from agents.dates import validity
 from agents.iba.model import EvidenceNet
-from agents.iba.think import accept, constraint_schema, topics_of
+from agents.iba.think import accept, ask_rows, topics_of
 from agents.rendering import chat, constraint_lines, evidence_ids, evidence_lines, task_values, topic_lines
 
 SHORTEST = timedelta(days=1)
@@ -26,7 +26,7 @@ def consequences(
     running = [item for item in net.evidence if _runs(item, task)]
     if not running:
         return ()
-    reply = llm.complete(
+    offered = ask_rows(
         chat(
             "iba/consequences",
             **task_values(task),
@@ -34,11 +34,11 @@ def consequences(
             evidence=evidence_lines(net.evidence),
             constraints=constraint_lines(constraints),
         ),
+        llm=llm,
         stage="consequences",
-        schema=constraint_schema(),
     )
     ids = evidence_ids(net.evidence)
-    rows = [row for row in (reply.parsed or {}).get("constraints", []) if _in_order(row.get("evidence", []), ids, net)]
+    rows = [row for row in offered if _in_order(row.get("evidence", []), ids, net)]
     proposed = accept(rows, net.evidence, task.vocabulary, prefix="x")
     return tuple(
         replace(item, kind=ConstraintKind.STATE, valid_until=_end(item, running))

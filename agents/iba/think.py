@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from agents.contract import (
     JSON,
     LLM,
+    BadReply,
     Constraint,
     ConstraintKind,
     Evidence,
@@ -20,8 +22,10 @@ from agents.contract import (
 from agents.dates import validity
 from agents.iba.model import EvidenceNet, Thoughts
 from agents.rendering import chat, evidence_ids, evidence_lines, quoted, task_values, topic_lines
+from agents.structured import schema_problem
 
 MOST_CONSTRAINTS = 24
+MOST_CITED = 4
 
 
 def think(task: TaskInput, net: EvidenceNet, *, llm: LLM) -> Thoughts:
@@ -34,16 +38,39 @@ def think(task: TaskInput, net: EvidenceNet, *, llm: LLM) -> Thoughts:
         "evidence": evidence_lines(net.evidence),
     }
     notes = llm.complete(chat("iba/think_draft", **values), stage="think").text
-    reply = llm.complete(
-        chat("iba/think_constraints", **values, thoughts=quoted(notes)),
-        stage="constraints",
-        schema=constraint_schema(),
-    )
-    rows = (reply.parsed or {}).get("constraints", [])
+    rows = ask_rows(chat("iba/think_constraints", **values, thoughts=quoted(notes)), llm=llm, stage="constraints")
     constraints = accept(rows, net.evidence, task.vocabulary)
     step = Step("think", "code", f"Accepted {len(constraints)} of {len(rows)} constraints; the others cite nothing.",
                 {"accepted": [item.constraint_id for item in constraints], "offered": len(rows)})  # fmt: skip
     return Thoughts(notes, constraints, (step,))
+
+
+def ask_rows(messages: Sequence[Mapping[str, Any]], *, llm: LLM, stage: str) -> list[JSON]:
+    """The rows of a reply under ``constraint_schema``. Of a reply that was cut off, the rows that are whole."""
+    try:
+        reply = llm.complete(messages, stage=stage, schema=constraint_schema())
+    except BadReply as error:
+        rows = whole_rows(error.raw)
+        if not rows:
+            raise
+        return rows
+    return list((reply.parsed or {}).get("constraints", []))
+
+
+def whole_rows(raw: str) -> list[JSON]:
+    """The complete objects at the head of the list ``constraints`` in a text that ends too early."""
+    decoder, rows = json.JSONDecoder(), list[JSON]()
+    _, _, rest = raw.partition('"constraints"')
+    rest = rest.partition("[")[2].lstrip()
+    while rest.startswith("{"):
+        try:
+            row, end = decoder.raw_decode(rest)
+        except ValueError:
+            break
+        if not schema_problem(row, _row_schema()):
+            rows.append(row)
+        rest = rest[end:].lstrip(", \n\r\t")
+    return rows
 
 
 def topics_of(task: TaskInput, net: EvidenceNet) -> tuple[Topic, ...]:
@@ -70,11 +97,11 @@ def _constraint(
     events = {item.event_id: item for item in evidence}
     ids = evidence_ids(evidence)
     cited = [events[ids[label]] for label in dict.fromkeys(row.get("evidence", [])) if label in ids]
-    text = " ".join(str(row.get("text", "")).split())
+    dimension, value = _known(str(row.get("dimension") or ""), str(row.get("value") or ""), vocabulary)
+    text = " ".join(str(row.get("text", "")).split()) or option_sentence(dimension, value, vocabulary)
     if not cited or not text:
         return None
     cited.sort(key=lambda item: (item.occurred_at, item.event_id))
-    dimension, value = _known(str(row.get("dimension") or ""), str(row.get("value") or ""), vocabulary)
     kind = ConstraintKind(row.get("kind", ConstraintKind.TRAIT))
     return Constraint(
         constraint_id=constraint_id,
@@ -99,6 +126,15 @@ def _known(dimension: str, value: str, vocabulary: Sequence[Topic]) -> tuple[str
     return dimension, value if value in {option.slug for option in topic.options} else ""
 
 
+def option_sentence(dimension: str, value: str, vocabulary: Sequence[Topic]) -> str:
+    """What the vocabulary says of a value: "Seat: Aisle. Gets up often."; "" where it has none."""
+    for topic in vocabulary:
+        for option in topic.options if topic.slug == dimension else ():
+            if option.slug == value:
+                return f"{topic.name}: {option.label}. {option.description}"
+    return ""
+
+
 def _end(row: Mapping[str, Any], cited: Sequence[Evidence]) -> datetime | None:
     """When a state ends: what the cited texts say, read in code, else the day that the model gave."""
     spans = [validity(item.text, item.occurred_at) for item in cited]
@@ -114,26 +150,25 @@ def _end(row: Mapping[str, Any], cited: Sequence[Evidence]) -> datetime | None:
 
 def constraint_schema() -> JSON:
     """The reply's schema: an object with a list ``constraints``; see ``think_constraints.md`` for the fields."""
-    text: JSON = {"type": "string"}
-    row: JSON = {
-        "type": "object",
-        "properties": {
-            "dimension": text,
-            "value": text,
-            "text": text,
-            "polarity": {"type": "string", "enum": [item.value for item in Polarity]},
-            "kind": {"type": "string", "enum": [item.value for item in ConstraintKind]},
-            "scope": text,
-            "valid_until": {"type": ["string", "null"]},
-            "strength": {"type": "number"},
-            "evidence": {"type": "array", "items": text},
-        },
-        "required": ["dimension", "value", "text", "polarity", "kind", "scope", "valid_until", "strength", "evidence"],
-        "additionalProperties": False,
-    }
     return {
         "type": "object",
-        "properties": {"constraints": {"type": "array", "items": row}},
+        "properties": {"constraints": {"type": "array", "items": _row_schema(), "maxItems": MOST_CONSTRAINTS}},
         "required": ["constraints"],
         "additionalProperties": False,
     }
+
+
+def _row_schema() -> JSON:
+    text: JSON = {"type": "string"}
+    fields: JSON = {
+        "dimension": text,
+        "value": text,
+        "text": text,
+        "polarity": {"type": "string", "enum": [item.value for item in Polarity]},
+        "kind": {"type": "string", "enum": [item.value for item in ConstraintKind]},
+        "scope": text,
+        "valid_until": {"type": ["string", "null"]},
+        "strength": {"type": "number"},
+        "evidence": {"type": "array", "items": text, "maxItems": MOST_CITED},
+    }
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -39,7 +39,9 @@ def forest(rows: Sequence[IntervalRow], *, low: float = 0.0, high: float = 1.0) 
     if not rows:
         return None
     kept = tuple(rows)
-    return Forest(_svg(kept, low, high, WIDE_PX), _svg(tuple(replace(row, label=row.short) for row in kept), low, high, NARROW_PX))
+    return Forest(
+        _svg(kept, low, high, WIDE_PX), _svg(tuple(replace(row, label=row.short) for row in kept), low, high, NARROW_PX)
+    )
 
 
 def axis_end(rows: Sequence[IntervalRow]) -> float:

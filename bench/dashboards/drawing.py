@@ -32,7 +32,7 @@ def _layers(rows: Sequence[IntervalRow], low: float, high: float) -> list[alt.Ch
         }
         for row in rows
     ]  # fmt: skip
-    base = alt.Chart(alt.Data(values=values))
+    base = alt.Chart(alt.InlineData(values=values))
     y = alt.Y("label:N", sort=[row.label for row in rows], axis=_label_axis())
     where: dict[str, Any] = {
         "scale": alt.Scale(domain=[low, high], nice=False, clamp=True),
@@ -48,13 +48,19 @@ def _layers(rows: Sequence[IntervalRow], low: float, high: float) -> list[alt.Ch
     )
     if not low < 0 < high:
         return [whisker, point]
-    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color="var(--line-strong)")
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--line-strong)")
     return [zero.encode(x=alt.X("zero:Q", **where)), whisker, point]
 
 
 def _label_axis() -> alt.Axis:
     return alt.Axis(
-        title=None, domain=False, ticks=False, labelColor="var(--text)", labelFontSize=13, labelPadding=12, labelLimit=230
+        title=None,
+        domain=False,
+        ticks=False,
+        labelColor="var(--text)",
+        labelFontSize=13,
+        labelPadding=12,
+        labelLimit=230,
     )
 
 

@@ -34,7 +34,9 @@ class LaunchForm(forms.Form):
         endpoints = list(Endpoint.objects.values_list("slug", "model"))
         self._choose("dataset", [(name, name) for name in datasets], first=True)
         self._choose("methods", _methods())
-        self._choose("model", [(OFFLINE, "offline stand-in (simulated)"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True)
+        self._choose(
+            "model", [(OFFLINE, "offline stand-in (simulated)"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True
+        )
         self._choose("judges", [*((name, name) for name in OFFLINE_JUDGES), *((s, s) for s, _ in endpoints)])
         self._choose("domains", list(Domain.objects.values_list("slug", "name")))
         self.fields["methods"].initial = list(DEFAULT_METHODS)
@@ -58,4 +60,6 @@ class LaunchForm(forms.Form):
 def _methods() -> list[tuple[str, str]]:
     """Every method, each ablation after its own method."""
     names = [part for spec in AGENTS.values() for part in (spec.name, *(f"{spec.name}-{a}" for a in spec.ablations))]
-    return [(name, numbers.method_label(name) + (" · never ranked" if resolve(name).uses_gold else "")) for name in names]
+    return [
+        (name, numbers.method_label(name) + (" · never ranked" if resolve(name).uses_gold else "")) for name in names
+    ]

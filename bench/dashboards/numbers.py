@@ -122,10 +122,7 @@ def withheld(cell: Mapping[str, Any]) -> str:
     if covered >= COVERAGE_FOR_HEADLINE:
         return ""
     # 94.6% must not read as 95%.
-    return (
-        f"evaluated {cell['evaluated']:,} of {cell['planned']:,} ({int(covered * 100)}%); "
-        "no headline below 95%"
-    )
+    return f"evaluated {cell['evaluated']:,} of {cell['planned']:,} ({int(covered * 100)}%); no headline below 95%"
 
 
 @lru_cache(maxsize=256)

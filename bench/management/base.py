@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
+from redis.exceptions import RedisError
 
+from agents.contract import LLMError
 from agents.embeddings import EmbeddingError
 from bench.catalogue import CatalogueError
 from bench.runs.endpoints import KeyMissing, UnknownModel
@@ -28,7 +31,13 @@ EXPECTED = (
     ValueError,
     LookupError,
     OSError,
+    LLMError,
+    RedisError,
 )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]
 
 
 class JsonCommand(BaseCommand):
@@ -51,11 +60,18 @@ class JsonCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options.pop("json")
+        if target not in (None, "-") and not Path(target).parent.is_dir():
+            raise CommandError(f"--json {target}: there is no folder {Path(target).parent}")
         try:
             result = self.run(**options)
             self._write(target, result)
         except EXPECTED as error:
             raise CommandError(str(error)) from error
+        except ProgrammingError as error:
+            text = "the tables are missing or older than the code; run `manage.py migrate`"
+            raise CommandError(f"{text}: {_first_line(error)}") from error
+        except OperationalError as error:
+            raise CommandError(f"the database does not answer: {_first_line(error)}; start it with `make serve`") from error
         if reason := self.failed(result):
             raise CommandError(reason)
 

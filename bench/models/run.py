@@ -26,7 +26,7 @@ class Run(models.Model):
     manifest = models.JSONField()
     manifest_sha256 = models.CharField(max_length=64)
     simulated = models.BooleanField()
-    model = models.CharField(max_length=60)
+    model = models.CharField(max_length=160)
     max_in_flight = models.PositiveIntegerField(default=64)
     budget_usd = models.FloatField(null=True, blank=True)
     spent_usd = models.FloatField(default=0)
@@ -94,7 +94,7 @@ class ModelCall(models.Model):
 
     key = models.CharField(max_length=64, unique=True)
     endpoint = models.CharField(max_length=60)
-    model = models.CharField(max_length=120)
+    model = models.CharField(max_length=160)
     stage = models.CharField(max_length=40)
     unit = models.ForeignKey(Unit, models.SET_NULL, null=True, blank=True, related_name="calls")
     request = models.JSONField()

@@ -14,6 +14,9 @@ class Trajectory(models.Model):
     data = models.JSONField(help_text="agents.serialise.to_json")
     committed = models.JSONField(default=list, help_text="accepted committing calls, in order")
     evidence_recall = models.FloatField(null=True, blank=True, help_text="0..1; null: no gold evidence")
+    over_applied = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="planned constraints that should not hold; null: the method draws none"
+    )
     llm_calls = models.PositiveIntegerField(default=0)
     tokens_in = models.PositiveIntegerField(default=0)
     tokens_out = models.PositiveIntegerField(default=0)

@@ -17,7 +17,7 @@ class Verdict(models.Model):
         max_length=12,
         choices=[("rule", "rule"), ("judge", "AI judge"), ("human", "human"), ("adjudication", "adjudication")],
     )
-    name = models.CharField(max_length=60, help_text="rule set, judge or rater")
+    name = models.CharField(max_length=160, help_text="rule set, judge or rater")
     rater = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="verdicts")
     value = models.CharField(
         max_length=12,

@@ -160,7 +160,7 @@ def pages(say: Say) -> Iterator[Row]:
             client.force_login(user)
             addresses = ("/", "/runs/", f"/runs/{run.pk}/", f"/compare/?run={run.pk}", f"/trajectories/{trajectory}/")
             for address in addresses:
-                yield Row(f"GET {address}", percentile_ms(lambda a=address: client.get(a), 20), "ms", reference * 1000)
+                yield Row(f"GET {address}", percentile_ms(partial(client.get, address), 20), "ms", reference * 1000)
             raise _RollBack
     except _RollBack:
         say("done")

@@ -4,70 +4,90 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from redis import Redis
 
-from agents.contract import BudgetExceeded, Usage
+from agents.contract import BudgetExceeded, LLMError, Usage
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
 from bench.database import release_connection
 from bench.models import ModelCall, Run, RunStatus
 
 
-class DatabaseStore:
-    """``agents.endpoints.CallStore``. Durable when ``put`` returns; one row a key, whoever buys first."""
+class BooksUnavailable(LLMError):
+    """The database that keeps calls and bills does not answer. Nobody's verdict, and never the agent's fault."""
 
-    def __init__(self, unit_id: int | None, endpoint: str) -> None:
+
+@contextmanager
+def _books() -> Iterator[None]:
+    """Reads or writes within a model call: short, and a fault of the database is not one of the agent's code."""
+    try:
+        yield
+    except DatabaseError as error:
+        raise BooksUnavailable(f"the database does not keep the books of model calls: {error}") from error
+    finally:
+        release_connection()
+
+
+class DatabaseStore:
+    """``agents.endpoints.CallStore`` for one unit of a run.
+
+    ``put`` writes the call and adds its price to the run's bill in one transaction, so that a kill
+    between the two is impossible. One row a key, whoever buys first.
+    """
+
+    def __init__(self, *, run_id: int, unit_id: int, endpoint: str) -> None:
+        self._run_id = run_id
         self._unit_id = unit_id
         self._endpoint = endpoint
 
     def get(self, key: str) -> StoredCall | None:
-        row = ModelCall.objects.filter(key=key).first()
-        release_connection()
+        with _books():
+            row = ModelCall.objects.filter(key=key).first()
         if row is None:
             return None
         usage = Usage(1, row.tokens_in, row.tokens_out, row.cost_usd)
         return StoredCall(row.request, row.response, usage, row.latency_s, row.stage)
 
     def put(self, key: str, call: StoredCall) -> None:
-        ModelCall.objects.bulk_create(
-            [
-                ModelCall(
-                    key=key,
-                    endpoint=self._endpoint,
-                    model=call.request.get("model", ""),
-                    stage=call.stage,
-                    unit_id=self._unit_id,
-                    request=call.request,
-                    response=call.response,
-                    tokens_in=call.usage.tokens_in,
-                    tokens_out=call.usage.tokens_out,
-                    cost_usd=call.usage.cost_usd,
-                    latency_s=call.latency_s,
-                )
-            ],
-            ignore_conflicts=True,
+        row = ModelCall(
+            key=key,
+            endpoint=self._endpoint,
+            model=call.request.get("model", ""),
+            stage=call.stage,
+            unit_id=self._unit_id,
+            request=call.request,
+            response=call.response,
+            tokens_in=call.usage.tokens_in,
+            tokens_out=call.usage.tokens_out,
+            cost_usd=call.usage.cost_usd,
+            latency_s=call.latency_s,
         )
-        release_connection()
+        with _books(), transaction.atomic():
+            ModelCall.objects.bulk_create([row], ignore_conflicts=True)
+            if call.usage.cost_usd:
+                Run.objects.filter(pk=self._run_id).update(spent_usd=F("spent_usd") + call.usage.cost_usd)
 
 
 class Bill:
-    """Adds what a run spends and refuses new calls once its budget is used up. Shared through the database."""
+    """Refuses new calls once the run's budget is used up. What is spent is written by the call store."""
 
     def __init__(self, run: Run) -> None:
         self._run_id = run.pk
         self._budget_usd = run.budget_usd
 
     def __call__(self, usage: Usage) -> None:
-        if usage.cost_usd:
-            Run.objects.filter(pk=self._run_id).update(spent_usd=F("spent_usd") + usage.cost_usd)
+        """Raises BudgetExceeded. ``usage`` is in the books already."""
         if self._budget_usd is None:
             return
-        spent, budget = Run.objects.values_list("spent_usd", "budget_usd").get(pk=self._run_id)
-        release_connection()
+        with _books():
+            spent, budget = Run.objects.values_list("spent_usd", "budget_usd").get(pk=self._run_id)
         if budget is not None and spent >= budget:
             raise BudgetExceeded(f"run {self._run_id} has spent {spent:.2f} of {budget:.2f} USD")
 
@@ -95,11 +115,12 @@ class StopSign:
         now = time.monotonic()
         with self._lock:
             asked, stopped = self._seen.get(self._run_id, (-10.0, False))
-            if stopped or now - asked < 1:
+            if now - asked < 1:
                 return stopped
-            self._seen[self._run_id] = (now, False)
-        stopped = Run.objects.filter(pk=self._run_id, status=RunStatus.CANCELLED).exists()
-        release_connection()
+            self._seen[self._run_id] = (now, stopped)
+        # A cancelled run may be resumed, so the answer is never final.
+        with _books():
+            stopped = Run.objects.filter(pk=self._run_id, status=RunStatus.CANCELLED).exists()
         with self._lock:
             self._seen[self._run_id] = (now, stopped)
         return stopped

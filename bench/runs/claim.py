@@ -37,6 +37,25 @@ def give_back(unit_id: int, status: UnitStatus, worker: str) -> None:
     )
 
 
+def stop(unit_id: int, status: UnitStatus, worker: str) -> None:
+    """End the work on a unit whose run was cancelled. A trajectory that waits for judges goes on waiting.
+
+    Where the run was resumed meanwhile, the unit goes back to the queue.
+    """
+    if status == UnitStatus.RUNNING:
+        Unit.objects.filter(pk=unit_id, status=status, claimed_by=worker, run__status=RunStatus.CANCELLED).update(
+            status=UnitStatus.CANCELLED, lease_until=None, finished_at=timezone.now()
+        )
+    give_back(unit_id, status, worker)
+
+
+def fail(unit_id: int, worker: str, error: str) -> None:
+    """Record why the work on a unit broke, if it is still this worker's."""
+    Unit.objects.filter(pk=unit_id, status__in=list(_BEFORE), claimed_by=worker).update(
+        status=UnitStatus.FAILED, error=error, lease_until=None, finished_at=timezone.now()
+    )
+
+
 def extend_leases(unit_ids: list[int], worker: str) -> None:
     Unit.objects.filter(pk__in=unit_ids, claimed_by=worker).update(
         lease_until=timezone.now() + timedelta(seconds=settings.LEASE_S)
@@ -59,6 +78,10 @@ def take_back_expired() -> list[int]:
         )
         runs.update(expired.values_list("run_id", flat=True))
         expired.update(status=waiting, claimed_by="", lease_until=None, enqueued_at=None)
+    # What a dead worker held when its run was cancelled.
+    Unit.objects.filter(status=UnitStatus.QUEUED, run__status=RunStatus.CANCELLED).update(
+        status=UnitStatus.CANCELLED, finished_at=now
+    )
     lost = Unit.objects.filter(
         status__in=_BEFORE.values(), run__status=RunStatus.RUNNING, enqueued_at__lt=now - LOST_MESSAGE_AFTER
     )
@@ -113,21 +136,35 @@ def pause_run(run_id: int, *, budget_hit: bool = False) -> None:
 
 
 def resume_run(run_id: int) -> None:
-    """Go on with a paused or cancelled run. Failed units stay failed; see retry_failed."""
+    """Go on with a paused or cancelled run; a run that is done stays so. Failed units stay failed; see retry_failed."""
     with transaction.atomic():
-        Run.objects.filter(pk=run_id).update(status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None)
-        Unit.objects.filter(run_id=run_id, status=UnitStatus.CANCELLED).update(
-            status=UnitStatus.QUEUED, finished_at=None, enqueued_at=None
-        )
-        Unit.objects.filter(run_id=run_id, status__in=_BEFORE.values()).update(enqueued_at=None)
+        if _reopen(run_id, [RunStatus.PAUSED, RunStatus.CANCELLED]):
+            _requeue(run_id)
 
 
 def retry_failed(run_id: int) -> int:
-    """Queue the failed units again. Calls that were paid for are replayed, not bought again."""
+    """Queue the failed units again: for the agent, or for the judges where the trajectory is there.
+
+    Calls that were paid for are replayed, not bought again.
+    """
+    fresh = {"error": "", "attempts": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
-        count = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED).update(
-            status=UnitStatus.QUEUED, error="", attempts=0, finished_at=None, enqueued_at=None
-        )
+        failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
+        count = failed.filter(trajectory__isnull=False).update(status=UnitStatus.ACTED, **fresh)
+        count += failed.update(status=UnitStatus.QUEUED, **fresh)
         if count:
-            resume_run(run_id)
+            _reopen(run_id, list(RunStatus))
+            _requeue(run_id)
     return count
+
+
+def _reopen(run_id: int, statuses: list[RunStatus]) -> bool:
+    runs = Run.objects.filter(pk=run_id, status__in=statuses)
+    return bool(runs.update(status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None))
+
+
+def _requeue(run_id: int) -> None:
+    """Cancelled units wait again, and messages that a stopped run swallowed are sent again."""
+    units = Unit.objects.filter(run_id=run_id)
+    units.filter(status=UnitStatus.CANCELLED).update(status=UnitStatus.QUEUED, finished_at=None)
+    units.filter(status__in=_BEFORE.values()).update(enqueued_at=None)

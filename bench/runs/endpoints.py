@@ -5,16 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import urllib.error
+import urllib.request
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 
 from agents.endpoints import Endpoint as ModelEndpoint
+from agents.offline.faults import Behaviour, split_model
 from bench.models import Endpoint
 from iba_site import services
 
 OFFLINE = "offline"
 OFFLINE_JUDGES = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
+REACH_S = 10.0
 
 
 class UnknownModel(ValueError):
@@ -23,6 +27,10 @@ class UnknownModel(ValueError):
 
 class KeyMissing(ValueError):
     """The endpoint's key is not where it should be."""
+
+
+class EndpointUnusable(ValueError):
+    """The endpoint does not answer, or not to this key. Found before anything is started."""
 
 
 def is_offline(name: str) -> bool:
@@ -57,11 +65,47 @@ def resolve_endpoint(name: str) -> ModelEndpoint:
 
 def check_model(name: str) -> None:
     """Raises what resolve_endpoint would, without needing the stand-in to run."""
-    if not is_offline(name):
+    if is_offline(name):
+        _check_settings(name)
+    else:
         resolve_endpoint(name)
 
 
+def check_reachable(name: str) -> None:
+    """Ask the endpoint for its list of models, which buys nothing. Raises EndpointUnusable with the remedy.
+
+    A server without such a list counts as reachable: what it says to a completion is settled there.
+    """
+    endpoint = resolve_endpoint(name)
+    headers = {"Authorization": f"Bearer {endpoint.api_key or 'none'}", "User-Agent": "iba-bench"}
+    request = urllib.request.Request(f"{endpoint.base_url.rstrip('/')}/models", headers=headers)  # noqa: S310
+    where = f"endpoint {name!r} ({endpoint.public_url})"
+    try:
+        urllib.request.urlopen(request, timeout=REACH_S).close()  # noqa: S310 (http or https, see ModelEndpoint)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in (401, 403):
+            raise EndpointUnusable(
+                f"{where} refuses the key with status {error.code}. Set the right one: `manage.py add_endpoint`."
+            ) from None
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        raise EndpointUnusable(
+            f"{where} cannot be reached: {endpoint.redact(str(reason))}. Start the server, or correct the address "
+            "with `manage.py add_endpoint`."
+        ) from None
+
+
+def _check_settings(name: str) -> None:
+    """Faults and latency that are asked of the stand-in by its name."""
+    try:
+        Behaviour().with_settings(split_model(name)[1])
+    except ValueError as error:
+        raise UnknownModel(f"model {name!r}: {error}") from error
+
+
 def _offline(name: str) -> ModelEndpoint:
+    _check_settings(name)
     url = services.offline_url()
     if not url:
         raise UnknownModel(

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents.contract import Limits, LLMError, Termination
+from agents.contract import BudgetExceeded, Cancelled, Limits, Termination
 from agents.contract import Trajectory as Course
 from agents.llm import OpenAILLM
 from agents.registry import resolve
@@ -17,13 +17,13 @@ from agents.runner import run_agent
 from agents.serialise import to_json
 from bench.models import Run, Trajectory, Unit, UnitStatus
 from bench.runs.calls import Bill, DatabaseStore, StopSign, gate
-from bench.runs.claim import claim, give_back, pause_run
+from bench.runs.claim import claim, give_back, pause_run, stop
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
 from bench.runs.judging import judge_trajectory
 from bench.runs.world import world_of
 from bench.scoring.combination import in_audit_slice
-from bench.scoring.store import append_verdicts, evidence_recall, rule_verdicts, score_trajectories
+from bench.scoring.store import append_verdicts, evidence_recall, over_applied, rule_verdicts, score_trajectories
 
 JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
 
@@ -43,7 +43,7 @@ def act(unit_id: int, worker: str) -> None:
         give_back(unit_id, UnitStatus.RUNNING, worker)
         pause_run(unit.run_id, budget_hit=True)
     elif course.termination is Termination.CANCELLED:
-        _end(unit, worker, UnitStatus.RUNNING, UnitStatus.CANCELLED, "")
+        stop(unit_id, UnitStatus.RUNNING, worker)
     elif course.termination.is_infrastructure:
         _fail(unit, worker, UnitStatus.RUNNING, course.error)
     else:
@@ -58,13 +58,13 @@ def judge(unit_id: int, worker: str) -> None:
     try:
         for name in unit.run.manifest["policy"]["panel"]:
             judge_trajectory(unit.trajectory, name, partial(_llm, unit, limits=JUDGE_LIMITS))
-    except LLMError as error:
-        if error.termination is Termination.BUDGET:
-            give_back(unit_id, UnitStatus.JUDGING, worker)
-            pause_run(unit.run_id, budget_hit=True)
-            return
-        if error.termination is not Termination.CANCELLED:
-            raise
+    except BudgetExceeded:
+        give_back(unit_id, UnitStatus.JUDGING, worker)
+        pause_run(unit.run_id, budget_hit=True)
+        return
+    except Cancelled:
+        stop(unit_id, UnitStatus.JUDGING, worker)
+        return
     score_trajectories([unit.trajectory.pk])
     _end(unit, worker, UnitStatus.JUDGING, UnitStatus.SCORED, "")
 
@@ -73,7 +73,7 @@ def _llm(unit: Unit, model: str, limits: Limits) -> OpenAILLM:
     endpoint = resolve_endpoint(model)
     return OpenAILLM(
         endpoint,
-        store=DatabaseStore(unit.pk, endpoint.slug),
+        store=DatabaseStore(run_id=unit.run_id, unit_id=unit.pk, endpoint=endpoint.slug),
         gate=gate(),
         repeat=unit.repeat,
         limits=limits,
@@ -110,6 +110,7 @@ def _store(unit: Unit, worker: str, course: Course, committed: list[dict[str, An
             data=to_json(course),
             committed=committed,
             evidence_recall=evidence_recall(unit.task_id, course),
+            over_applied=over_applied(unit.task_id, course),
             llm_calls=course.usage.calls,
             tokens_in=course.usage.tokens_in,
             tokens_out=course.usage.tokens_out,

@@ -8,6 +8,7 @@ from agents.contract import BudgetExceeded, Cancelled, LLMError
 from agents.llm import OpenAILLM
 from agents.serialise import from_json
 from bench.models import Checkpoint, Trajectory, Verdict
+from bench.runs.calls import BooksUnavailable
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.scoring import judges
 from bench.scoring.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
@@ -22,7 +23,7 @@ def judge_trajectory(trajectory: Trajectory, judge: str, make_llm: MakeLLM, *, a
 
     Does nothing where the judge has answered before, unless ``again``. A reply
     that cannot be used is kept as unscored, with its raw text and the reason.
-    Raises BudgetExceeded and Cancelled only.
+    Raises BudgetExceeded, Cancelled and BooksUnavailable only.
     """
     asked = list(
         Checkpoint.objects.filter(task_id=trajectory.unit.task_id, rule__isnull=True).prefetch_related("evidence")
@@ -40,8 +41,8 @@ def judge_trajectory(trajectory: Trajectory, judge: str, make_llm: MakeLLM, *, a
         result, cost_usd = _ask(trajectory, ids, make_llm(judge))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
         unscored, raw = result.unscored, result.raw
-    except (BudgetExceeded, Cancelled):
-        raise
+    except (BudgetExceeded, Cancelled, BooksUnavailable):
+        raise  # says nothing about the judge
     except (LLMError, UnknownModel, KeyMissing) as error:
         raw = getattr(error, "raw", "")
         unscored = {key: f"{type(error).__name__}: {error}" for key in ids}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,13 @@ from django.db import transaction
 from agents.contract import Limits
 from agents.registry import method_names, resolve
 from bench.models import Dataset, Domain, Run, Task, Unit
-from bench.runs.endpoints import OFFLINE_JUDGES, KeyMissing, UnknownModel, is_offline, resolve_endpoint
+from bench.runs.endpoints import OFFLINE_JUDGES, KeyMissing, UnknownModel, check_model, is_offline, resolve_endpoint
 from bench.runs.manifest import build_manifest, manifest_sha256
 from bench.scoring.types import Policy
 
 POLICY_VERSION = "1"
 MAX_UNITS = 500_000
+MODEL_NAME_LENGTH = 160
 
 
 class LaunchError(ValueError):
@@ -73,8 +75,9 @@ def plan_run(
     ):
         if value is not None and not low <= value <= high:
             raise LaunchError(f"{name} is {value}; it must be from {low} to {high}")
-    if budget_usd is not None and budget_usd <= 0:
+    if budget_usd is not None and not (budget_usd > 0 and math.isfinite(budget_usd)):
         raise LaunchError(f"budget_usd is {budget_usd}; it must be above 0, or left out for no budget")
+    _check_models([model, *judges])
     plan = Plan(
         found,
         chosen,
@@ -154,6 +157,16 @@ def _units(run: Run, plan: Plan) -> Iterable[Unit]:
         for task_id in plan.task_ids:
             for method in plan.methods:
                 yield Unit(run=run, task_id=task_id, method=method, repeat=repeat)
+
+
+def _check_models(names: Iterable[str]) -> None:
+    for name in names:
+        if len(name) > MODEL_NAME_LENGTH:
+            raise LaunchError(f"model name {name[:40]!r}... is longer than {MODEL_NAME_LENGTH} characters")
+        try:
+            check_model(name)
+        except (UnknownModel, KeyMissing) as error:
+            raise LaunchError(str(error)) from error
 
 
 def _methods(methods: Sequence[str]) -> list[str]:

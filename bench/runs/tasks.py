@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 from celery import shared_task
 from django.db import DatabaseError
+from kombu.exceptions import OperationalError
 
 from bench.database import release_connection
 from bench.models import UnitStatus
-from bench.runs.claim import finish_if_over, take_for_queue
+from bench.runs.calls import BooksUnavailable
+from bench.runs.claim import LOST_MESSAGE_AFTER, fail, finish_if_over, take_for_queue
 from bench.runs.execute import act, judge, runs_of
 from bench.runs.worker import WORKER, holding
 
@@ -28,20 +30,31 @@ def judge_unit(unit_id: int) -> None:
 
 
 def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
-    """The worker's edge: whatever happens is logged with the unit; the lease brings the unit back."""
+    """The worker's edge: whatever happens is logged with the unit, and the unit ends in a defined state."""
     try:
         with holding(unit_id):
             step(unit_id, WORKER)
         dispatch(runs_of(unit_id))
-    except DatabaseError:
+    except (DatabaseError, BooksUnavailable):
         log.exception("unit %s: the database did not answer; the unit comes back when its lease ends", unit_id)
+        raise
+    except Exception as error:
+        log.exception("unit %s failed by a fault of this program", unit_id)
+        fail(unit_id, WORKER, f"{type(error).__name__}: {error}")
+        dispatch(runs_of(unit_id))
         raise
     finally:
         release_connection()
 
 
 def dispatch(run_id: int) -> None:
-    """Send waiting units to the queue, within the run's limit, and end the run after its last unit."""
-    for unit_id, status in take_for_queue(run_id):
-        (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
+    """Send waiting units to the queue, within the run's limit, and end the run after its last unit.
+
+    Where the queue does not answer, the units are taken for lost and sent again by a worker's heartbeat.
+    """
+    try:
+        for unit_id, status in take_for_queue(run_id):
+            (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
+    except OperationalError as error:
+        log.error("the queue does not take units; tried again after %s: %s", LOST_MESSAGE_AFTER, error)
     finish_if_over(run_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +14,8 @@ from agents.registry import resolve
 from bench.models import CheckpointScore, Run, Unit, UnitStatus
 from bench.scoring.intervals import clustered_mean, holm, paired_difference
 from bench.scoring.measures import Coverage, product_of_rates
+from bench.scoring.ppi import mean_interval
+from bench.scoring.repeats import over_tasks
 
 METRICS = ("behaviour_accuracy", "preference_satisfaction", "task_success")
 VIEWS = ("combined", "ai", "human")
@@ -34,6 +36,8 @@ class Row:
     preference_satisfaction: float | None
     task_success: float | None
     evidence_recall: float | None
+    over_applied: int | None
+    audit: bool
     llm_calls: int
     tokens_in: int
     tokens_out: int
@@ -67,6 +71,7 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     return {
         "view": view,
         "split": split,
+        "human_calibrated": human_calibrated(run),
         "cells": [_cell(run, method, by_method[method], rates.get(method, {})) for method in methods],
         "paired": _pairs(by_method),
     }
@@ -83,12 +88,37 @@ _ROW_FIELDS = (
     "status",
     "trajectory__pk",
     "trajectory__evidence_recall",
+    "trajectory__over_applied",
+    "trajectory__audit",
     "trajectory__llm_calls",
     "trajectory__tokens_in",
     "trajectory__tokens_out",
     "trajectory__cost_usd",
     "trajectory__wall_s",
 )
+
+
+def human_calibrated(run: Run) -> dict[str, dict[str, Any]]:
+    """Method -> task success as humans would grade it, by PPI++ from the random audit slice.
+
+    Only trajectories of the audit slice that raters decided count as the human sample; escalated ones do not,
+    since they are no random sample. A method without such a trajectory is left out. Each entry is
+    ``{"estimate", "low", "high", "n_human", "n_ai"}``.
+    """
+    human = {(r.method, r.task_id, r.repeat): r.task_success for r in unit_rows(run, "human") if r.audit}
+    machine: dict[str, list[Row]] = defaultdict(list)
+    for row in unit_rows(run, "ai"):
+        if row.task_success is not None:
+            machine[row.method].append(row)
+    found = {}
+    for method, rows in machine.items():
+        graded = [(human.get((method, r.task_id, r.repeat)), r.task_success) for r in rows]
+        sample = [(y, f) for y, f in graded if y is not None and f is not None]
+        rest = [f for y, f in graded if y is None and f is not None]
+        if sample:
+            estimate, low, high = mean_interval([y for y, _ in sample], [f for _, f in sample], rest)
+            found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": len(rows)}
+    return found
 
 
 def unit_rows(run: Run, view: str = "combined") -> list[Row]:
@@ -98,13 +128,13 @@ def unit_rows(run: Run, view: str = "combined") -> list[Row]:
     measures = _measures(run, view)
     rows = []
     for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
-        _, method, task, repeat, persona, domain, split, status, trajectory, recall, *cost = values
+        _, method, task, repeat, persona, domain, split, status, trajectory, recall, over, audit, *cost = values
         behaviour, preference, success = measures.get(trajectory, (None, None, None))
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
         rows.append(
             Row(
                 method, task, repeat, persona, domain, split, status, behaviour, preference, success,
-                recall, calls, tokens_in, tokens_out, cost_usd, wall_s,
+                recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
             )
         )  # fmt: skip
     return rows
@@ -163,7 +193,6 @@ def _cell(run: Run, method: str, rows: Sequence[Row], rates: dict[str, float]) -
     spec = resolve(method)
     evaluated = [row for row in rows if row.evaluated]
     coverage = Coverage(len(rows), len(evaluated))
-    recalls = [row.evidence_recall for row in rows if row.evidence_recall is not None]
     per_task = _checkpoints_per_task(run)
     return {
         "method": method,
@@ -182,8 +211,10 @@ def _cell(run: Run, method: str, rows: Sequence[Row], rates: dict[str, float]) -
             domain: _metrics([row for row in rows if row.domain == domain])
             for domain in dict.fromkeys(row.domain for row in sorted(rows, key=lambda row: row.domain))
         },
+        "repeats": _repeats(rows, int(run.manifest["repeats"])),
+        "over_applied_per_task": _mean([row.over_applied for row in rows]),
         "expected_if_independent": round(_expected(rates, per_task), 4) if rates else None,
-        "evidence_recall": round(sum(recalls) / len(recalls), 4) if recalls else None,
+        "evidence_recall": _mean([row.evidence_recall for row in rows]),
         "llm_calls": sum(row.llm_calls for row in rows),
         "tokens_in": sum(row.tokens_in for row in rows),
         "tokens_out": sum(row.tokens_out for row in rows),
@@ -195,6 +226,21 @@ def _cell(run: Run, method: str, rows: Sequence[Row], rates: dict[str, float]) -
 def _metrics(rows: Sequence[Row]) -> dict[str, Any]:
     personas = [row.persona_id for row in rows]
     return {metric: clustered_mean([getattr(row, metric) for row in rows], personas).to_json() for metric in METRICS}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 4) if known else None
+
+
+def _repeats(rows: Sequence[Row], k: int) -> dict[str, Any] | None:
+    """mean@k, pass@k and pass^k of task success over the run's k repeats; None where a task ran once."""
+    if k < 2:
+        return None
+    trials: dict[int, list[bool | None]] = defaultdict(list)
+    for row in rows:
+        trials[row.task_id].append(None if row.task_success is None else row.task_success == 1)
+    return asdict(over_tasks(list(trials.values()), k))
 
 
 def _checkpoints_per_task(run: Run) -> dict[str, float]:

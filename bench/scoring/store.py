@@ -12,7 +12,7 @@ from agents.contract import Trajectory as Course
 from agents.serialise import from_json
 from bench.models import Checkpoint, CheckpointKind, CheckpointScore, Run, Trajectory, Verdict
 from bench.scoring.combination import combine, escalations
-from bench.scoring.gap import CheckpointGold, attribute
+from bench.scoring.gap import CheckpointGold, attribute, over_applications
 from bench.scoring.judges import RUBRIC_VERSION
 from bench.scoring.rules import check
 from bench.scoring.types import Policy, VerdictRow, VerdictSource, VerdictValue, View
@@ -84,6 +84,14 @@ def evidence_recall(task_id: int, course: Course) -> float | None:
         return None
     seen = {event_id for e in course.evidence for event_id in (e.event_id, *e.support)}
     return len(gold & seen) / len(gold)
+
+
+def over_applied(task_id: int, course: Course) -> int | None:
+    """Constraints that were acted on though another value holds; None where the method draws no constraints."""
+    if not course.constraints:
+        return None
+    preferences = Checkpoint.objects.filter(task_id=task_id, kind=CheckpointKind.PREFERENCE)
+    return len(over_applications(course, dict(preferences.values_list("dimension", "value"))))
 
 
 def gold_events(task_ids: Sequence[int]) -> dict[int, set[str]]:

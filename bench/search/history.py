@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
 from bench.models import Event
+
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
 
 Scores = NDArray[np.float64]
 _TOKEN = re.compile(r"\w+")

@@ -64,9 +64,7 @@ def verdict(value: str | None, label: str = "", *, sign_only: bool = False) -> S
             '<span class="mark mark-{}" title="{}">{}<b aria-hidden="true">{}</b><span class="sr">{}</span></span>',
             css, f"{label} {word}".strip(), label, sign, word,
         )  # fmt: skip
-    return format_html(
-        '<span class="mark mark-{}"><b aria-hidden="true">{}</b> {}</span>', css, sign, label or word
-    )
+    return format_html('<span class="mark mark-{}"><b aria-hidden="true">{}</b> {}</span>', css, sign, label or word)
 
 
 @register.simple_tag
@@ -142,7 +140,7 @@ register.filter("stage_words", numbers.stage_words)
 
 @register.filter
 def spaced(name: object) -> str:
-    """"call_limit" as people write it."""
+    """ "call_limit" as people write it."""
     return str(name).replace("_", " ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -185,20 +186,20 @@ def _stop_postgres() -> bool:
         return False
     owner = record.process()
     if owner is not None:
-        import signal
+        import psutil
 
         owner.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown: ends sessions, loses nothing
         try:
             owner.wait(30)
-        except TimeoutError:
+        except psutil.TimeoutExpired:
             owner.kill()
     return True
 
 
 def _start_redis() -> Record:
     binary = which("redis-server") or which("valkey-server") or _packaged_redis()
-    port = process.free_port()
-    password = secrets.token_urlsafe(24)
+    port = _lasting_port("redis")
+    password = _lasting_password()
     folder = env.home() / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "redis.conf"
@@ -210,6 +211,16 @@ def _start_redis() -> Record:
     record = process.spawn(run_dir(), "redis", [binary, str(config)], url=url)
     process.wait_until(lambda: _accepts(port), record, run_dir())
     return record
+
+
+def _lasting_password() -> str:
+    """The same at every start: a worker that outlived a killed Redis finds the next one by the address it has."""
+    path = env.home() / "redis" / "password"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(24))
+    return path.read_text()
 
 
 def _packaged_redis() -> str:

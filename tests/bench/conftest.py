@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from django.contrib.auth.models import Group
 
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
 from bench.models import Dataset
 from iba_site import services
+from iba_site.access import Role
+from tests.bench.live import Ledger, Worker, ledger_before
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +35,37 @@ def silent(text: str) -> None:
 def tiny(db: None, catalogue: Catalogue, embeddings: None) -> Dataset:
     store_catalogue(catalogue)
     return build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=silent)
+
+
+@pytest.fixture(scope="session")
+def ledger(embeddings: None) -> Iterator[Ledger]:
+    """The stand-in, with a go-between that writes down what it was asked."""
+    services.ensure("offline")
+    with ledger_before(services.offline_url()) as ledger:
+        yield ledger
+
+
+@pytest.fixture(scope="session")
+def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Iterator[Worker]:
+    """One worker for all tests that need a living one. Only transactional tests show it their rows."""
+    with django_db_blocker.unblock():
+        worker = Worker(ledger.url, lease_s=20)
+    yield worker
+    worker.end()
+
+
+@pytest.fixture
+def roles(db: None) -> None:
+    """The groups that a migration makes, which a transactional test before this one has emptied."""
+    for role in Role:
+        Group.objects.get_or_create(name=role.value)
+
+
+@pytest.fixture
+def offline(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    """The ledger, empty, in the place of the stand-in."""
+    monkeypatch.setenv("OFFLINE_URL", ledger.url)
+    ledger.release()
+    ledger.forget()
+    yield ledger
+    ledger.release(drop=True)

@@ -96,7 +96,7 @@ def _course(
     keeps_constraints = "not_acted" not in lost.values() and unit.method.startswith("iba")
     stages = ("retrieve", "think", "align", "plan", "act") if keeps_constraints else ("retrieve", "draft")
     calls = unit.task.scenario.action_kind == "call_api"
-    first = list(arguments or {"party": 2})[0] if calls else "2"
+    first = next(iter(arguments or {"party": 2})) if calls else "2"
     part = f"argument:{first}" if calls else "sentence:2"
     return Course(
         termination=Termination.COMPLETED,

@@ -86,10 +86,13 @@ def make_dataset(name: str = "small", sha: str = "a") -> Dataset:
 
 def _scenario(domain: str, position: int, slug: str, action_kind: str) -> Scenario:
     row, _ = Domain.objects.get_or_create(
-        slug=domain, defaults={"name": domain.title(), "summary": "A domain.", "position": position, "data_version": "test"}
+        slug=domain,
+        defaults={"name": domain.title(), "summary": "A domain.", "position": position, "data_version": "test"},
     )
     Dimension.objects.get_or_create(
-        domain=row, slug="spice", defaults={"name": "Spice", "question": "How hot?", "options": [], "data_version": "test"}
+        domain=row,
+        slug="spice",
+        defaults={"name": "Spice", "question": "How hot?", "options": [], "data_version": "test"},
     )
     scenario, _ = Scenario.objects.get_or_create(
         domain=row, slug=slug,

@@ -28,7 +28,9 @@ def test_a_difference_carries_its_sign_and_zero_has_none():
 
 def test_94_9_percent_of_coverage_does_not_read_as_95():
     # 949 of 1000 is below the limit, and its percentage is cut, not rounded
-    assert numbers.withheld({"planned": 1000, "evaluated": 949}) == "evaluated 949 of 1,000 (94%); no headline below 95%"
+    assert (
+        numbers.withheld({"planned": 1000, "evaluated": 949}) == "evaluated 949 of 1,000 (94%); no headline below 95%"
+    )
     assert numbers.withheld({"planned": 1000, "evaluated": 950}) == ""
     assert numbers.withheld({"planned": 0, "evaluated": 0}) == "nothing was planned"
 

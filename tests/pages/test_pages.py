@@ -11,7 +11,16 @@ from bench.scoring.results import results_of
 from tests.pages.acting import act_out
 from tests.pages.conftest import HOSTILE, finish, make_dataset, make_endpoints, make_run
 
-PAGES = ("/", "/domains/dining/", "/runs/", "/compare/", "/trajectories/", "/datasets/", "/datasets/small/", "/search/?q=din")
+PAGES = (
+    "/",
+    "/domains/dining/",
+    "/runs/",
+    "/compare/",
+    "/trajectories/",
+    "/datasets/",
+    "/datasets/small/",
+    "/search/?q=din",
+)
 HTMX = {"HX-Request": "true"}
 
 
@@ -115,7 +124,9 @@ def test_a_domain_counts_only_its_own_tasks(viewer, finished):
     assert viewer.get("/domains/nowhere/").status_code == 404
 
 
-def test_the_start_page_takes_as_many_queries_for_many_runs_as_for_one(viewer, finished, dataset, django_assert_num_queries):
+def test_the_start_page_takes_as_many_queries_for_many_runs_as_for_one(
+    viewer, finished, dataset, django_assert_num_queries
+):
     viewer.get("/")
     with django_assert_num_queries(8):
         viewer.get("/")
@@ -244,7 +255,8 @@ def test_each_planted_loss_appears_at_its_stage(stage, viewer, running):
 
 
 def test_the_funnel_narrows_to_a_kind_of_conflict(viewer, finished):
-    page = viewer.get("/compare/", {"run": finished.pk, "a": "iba", "b": "rag", "conflict": "drift", "domain": "dining"})
+    narrowed = {"run": finished.pk, "a": "iba", "b": "rag", "conflict": "drift", "domain": "dining"}
+    page = viewer.get("/compare/", narrowed)
     assert [funnel["start"] for funnel in page.context["funnels"]] == [3, 3]
 
 
@@ -303,7 +315,8 @@ def test_failed_trajectories_of_the_method_are_linked_in_order(viewer, finished)
 
 @pytest.mark.parametrize("kind", ["call_api", "generate"])
 def test_hostile_text_is_never_markup(kind, viewer, finished):
-    for path in (reverse("trajectory", args=[trajectory_of(finished, "iba", kind).pk]), "/trajectories/", "/search/?q=Friday"):
+    shown = reverse("trajectory", args=[trajectory_of(finished, "iba", kind).pk])
+    for path in (shown, "/trajectories/", "/search/?q=Friday"):
         page = viewer.get(path)
         assertNotContains(page, HOSTILE)
         assertContains(page, "&lt;script&gt;")
@@ -317,7 +330,8 @@ def test_the_page_of_a_trajectory_takes_a_fixed_number_of_queries(viewer, finish
 def test_trajectories_can_be_narrowed_to_a_lost_stage(viewer, finished):
     page = viewer.get("/trajectories/", {"run": finished.pk, "gap": "not_retrieved,no_constraint"})
     assert {t.unit.method for t in page.context["page_obj"]} == {"rag"}
-    assert viewer.get("/trajectories/", {"run": finished.pk, "outcome": "pass"}).context["page_obj"].paginator.count == 6
+    passed = viewer.get("/trajectories/", {"run": finished.pk, "outcome": "pass"})
+    assert passed.context["page_obj"].paginator.count == 6
     assert viewer.get("/trajectories/", {"run": "no number"}).status_code == 200
 
 
@@ -371,8 +385,8 @@ def test_signing_out_needs_a_post(viewer):
 
 
 def test_no_page_has_an_inline_script_or_style(viewer, finished):
-    paths = [*PAGES, reverse("run-detail", args=[finished.pk]), reverse("trajectory", args=[trajectory_of(finished, "iba").pk])]
-    for path in paths:
+    trajectory = reverse("trajectory", args=[trajectory_of(finished, "iba").pk])
+    for path in (*PAGES, reverse("run-detail", args=[finished.pk]), trajectory):
         text = viewer.get(path).content.decode()
         assert "<style" not in text, path
         assert " style=" not in text, path

@@ -148,7 +148,9 @@ def _paired(a: Side, b: Side) -> dict[str, Any]:
     rows_a = unit_rows(a.run)
     rows_b = rows_a if a.run.pk == b.run.pk else unit_rows(b.run)
     other = {(row.task_id, row.repeat): row for row in rows_b if row.method == b.method}
-    both = [(row, other[key]) for row in rows_a if row.method == a.method and (key := (row.task_id, row.repeat)) in other]
+    both = [
+        (row, other[key]) for row in rows_a if row.method == a.method and (key := (row.task_id, row.repeat)) in other
+    ]
     metrics = [{"metric": m, "words": METRIC_WORDS[m], **_difference(both, m)} for m in METRICS]
     slugs = sorted({x.domain for x, _ in both})
     domains = [{"slug": s, **_difference([p for p in both if p[0].domain == s], "task_success")} for s in slugs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -27,8 +28,8 @@ def personas(dataset: Dataset) -> QuerySet[Persona]:
     ).order_by("slug")
 
 
-def tasks_by_domain(dataset: Dataset) -> list[dict[str, Any]]:
-    rows = (
+def tasks_by_domain(dataset: Dataset) -> list[Mapping[str, Any]]:
+    rows: Iterable[Mapping[str, Any]] = (
         Task.objects.of_dataset(dataset.pk)
         .order_by()
         .values("scenario__domain__slug", "scenario__domain__name", "scenario__domain__position")

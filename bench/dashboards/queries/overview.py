@@ -31,11 +31,11 @@ class Choice:
 
 
 def choose_run(asked: str, *, simulated: bool) -> Choice:
-    """The newest finished run of each dataset, model and kind. Simulated ones only if asked, or if alone. Two queries."""
+    """The newest finished run of each dataset, model and kind; simulated ones only if asked or alone. Two queries."""
     newest: dict[tuple[str, str, bool], Run] = {}
     done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results")
-    for run in done.order_by("-id")[:500]:
-        newest.setdefault((run.dataset.name, run.model, run.simulated), run)
+    for one in done.order_by("-id")[:500]:
+        newest.setdefault((one.dataset.name, one.model, one.simulated), one)
     real = [run for run in newest.values() if not run.simulated]
     shown = list(newest.values()) if simulated or not real else real
     wanted = next((run for run in shown if str(run.pk) == asked), None)
@@ -94,7 +94,7 @@ def gap_table(funnel: Mapping[str, Sequence[Mapping[str, Any]]], methods: Sequen
     for method, stages in funnel.items():
         for stage in stages:
             counts[stage["stage"]][method] = stage
-    order = [*(stage for stage in numbers.STAGE_WORDS if stage in counts), *(counts.keys() - numbers.STAGE_WORDS.keys())]
+    order = [stage for stage in numbers.STAGE_WORDS if stage in counts]
     none = {"count": 0, "share": 0.0}
     return [{"stage": s, "cells": [{"method": m, **counts[s].get(m, none)} for m in methods]} for s in order]
 
@@ -122,7 +122,7 @@ def _turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
 
 
 def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:
-    """Task success of each scenario of the domain by method: ``{scenario, name, methods: {m: {passed, n}}}``. One query."""
+    """Task success by scenario of the domain and method: ``{slug, name, methods: {name: value}}``. One query."""
     trajectories = (
         Trajectory.objects.filter(unit__run=run, unit__task__scenario__domain=domain)
         .annotate(
@@ -130,7 +130,9 @@ def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:
             known=Count("scores", filter=~Q(scores__combined="")),
             passed=Count("scores", filter=Q(scores__combined="pass")),
         )
-        .values_list("unit__task__scenario__slug", "unit__task__scenario__name", "unit__method", "wanted", "known", "passed")
+        .values_list(
+            "unit__task__scenario__slug", "unit__task__scenario__name", "unit__method", "wanted", "known", "passed"
+        )
     )
     found: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(dict)
     for slug, name, method, wanted, known, passed in trajectories:
@@ -158,6 +160,8 @@ def satisfaction_by_dimension(run: Run, domain: Domain) -> list[dict[str, Any]]:
 
 def _rates(methods: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
     return {
-        method: _shaded({"mean": cell["passed"] / cell["n"] if cell["n"] else None, "n": cell["n"], "low": None, "high": None})
+        method: _shaded(
+            {"mean": cell["passed"] / cell["n"] if cell["n"] else None, "n": cell["n"], "low": None, "high": None}
+        )
         for method, cell in methods.items()
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from bench.runs.progress import DONE, Progress
 RECENT_CALLS = 500
 
 
-def unit_counts(runs: Sequence[Run]) -> dict[int, dict[str, int]]:
+def unit_counts(runs: Sequence[Run]) -> dict[int, Mapping[str, int]]:
     """Run -> planned, done and failed units. One query for all of them."""
-    rows = (
+    rows: Iterable[Mapping[str, int]] = (
         Unit.objects.filter(run__in=runs)
         .order_by()
         .values("run_id")
@@ -32,7 +32,10 @@ def unit_counts(runs: Sequence[Run]) -> dict[int, dict[str, int]]:
 def progress_rows(run: Run, progress: Progress, domains: Sequence[Domain]) -> list[dict[str, Any]]:
     """One row a method, one cell a domain: shares for the bar and the counts beside it."""
     return [
-        {"method": method, "cells": [_cell(domain, progress.per_method_domain.get((method, domain.slug), {})) for domain in domains]}
+        {
+            "method": method,
+            "cells": [_cell(domain, progress.per_method_domain.get((method, domain.slug), {})) for domain in domains],
+        }
         for method in run.manifest["methods"]
     ]
 

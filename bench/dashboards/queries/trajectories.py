@@ -145,8 +145,9 @@ def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
     if score:
         found = found.filter(pk__in=CheckpointScore.objects.filter(**score).values("trajectory_id"))
     found = with_counts(found.defer("data", "unit__task__world", "unit__task__tools", "unit__run__manifest"))
+    failed = CheckpointScore.objects.filter(combined="fail").values("trajectory_id")
     if asked.get("outcome") == "fail":
-        found = found.filter(failed__gt=0)
+        found = found.filter(pk__in=failed)
     elif asked.get("outcome") == "pass":
-        found = found.filter(failed=0, passed__gt=0)
+        found = found.filter(scores__combined="pass").exclude(pk__in=failed)
     return found.order_by("-pk")

@@ -56,9 +56,7 @@ def _rival(a: str, methods: list[str]) -> str:
 
 def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side) -> dict[str, Any]:
     domain, conflict = request.GET.get("domain", ""), request.GET.get("conflict", "")
-    cells = [
-        cell for side in (a, b) for cell in results_of(side.run)["cells"] if cell["method"] == side.method
-    ]
+    cells = [cell for side in (a, b) for cell in results_of(side.run)["cells"] if cell["method"] == side.method]
     paired = queries.paired(a, b)
     names = queries.domain_names()
     return {

@@ -38,7 +38,7 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
 
 def trajectory_list(request: HttpRequest) -> HttpResponse:
     check_results(request.user)
-    asked = {name: value for name, value in request.GET.items() if value}
+    asked = {name: str(value) for name, value in request.GET.items() if value}
     if "run" in asked and not asked["run"].isdecimal():
         del asked["run"]
     page = Paginator(queries.matching(asked), PER_PAGE).get_page(request.GET.get("page"))

@@ -20,4 +20,9 @@ class Command(JsonCommand):
         if run is None:
             known = ", ".join(map(str, Run.objects.values_list("pk", flat=True)[:5])) or "none yet"
             raise ValueError(f"there is no run {options['run']}; the newest are: {known}")
-        return agreement_of(run)
+        report = agreement_of(run)
+        for row in report["overall"]:
+            value = row["reasons"].get("ac1") or f"AC1 {row['ac1']:.2f}, raw {row['raw']:.2f}"
+            self.say(f"{row['kind']}: {value} (n = {row['n']})")
+        self.say(f"effective votes: {report['effective_votes'] or report['effective_votes_reason']}")
+        return report

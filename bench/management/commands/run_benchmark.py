@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from bench.management.base import JsonCommand
 from bench.management.table import results_table
 from bench.models import Run, RunStatus
-from bench.runs.endpoints import is_offline
+from bench.runs.endpoints import check_reachable, is_offline
 from bench.runs.launch import launch_run, plan_run
 from bench.runs.presets import PRESETS
 from bench.runs.progress import progress_of
@@ -41,8 +41,11 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         started = time.monotonic()
         wish = _wish(options)
-        plan_run(**wish)
-        services.ensure("embeddings", *(["offline"] if is_offline(options["model"]) else []))
+        plan = plan_run(**wish)
+        models = [plan.model, *plan.judges]
+        services.ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
+        for model in models:
+            check_reachable(model)
         run = _known(wish) if options["reuse"] else None
         if run is None:
             run = launch_run(**wish)
@@ -63,10 +66,16 @@ class Command(JsonCommand):
 
     def failed(self, result: dict[str, Any]) -> str:
         evaluated = sum(cell["evaluated"] for cell in result["cells"])
-        if result["status"] != RunStatus.DONE:
-            return f"run {result['run_id']} is {result['status']}, not done; see /runs/{result['run_id']}/"
+        run = Run.objects.get(pk=result["run_id"])
+        if run.budget_hit:
+            spent = f"{run.spent_usd:.2f} of {run.budget_usd or 0:.2f} USD are spent"
+            return f"run {run.pk} is paused: {spent}; see /runs/{run.pk}/"
+        if run.status != RunStatus.DONE:
+            return f"run {run.pk} is {run.status}, not done; see /runs/{run.pk}/"
         if evaluated == 0:
-            return f"run {result['run_id']}: nothing was evaluated; see the errors on /runs/{result['run_id']}/"
+            errors = progress_of(run).errors
+            why = f" Most units say: {errors[0][0]}" if errors else ""
+            return f"run {run.pk}: nothing was evaluated; see /runs/{run.pk}/.{why}"
         return ""
 
     def _wait(self, run: Run) -> None:

@@ -1,0 +1,48 @@
+"""The whole line once: four methods on the stand-in, with a real worker, queue, search and judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from bench.models import ModelCall, Trajectory, Unit
+from bench.runs.launch import launch_run
+from bench.scoring.results import METRICS, results_of
+from tests.bench.live import canonical, wait_until_over
+
+METHODS = ["iba", "rag", "recency", "no_history"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def measures(run):
+    names = ("method", "planned", "evaluated", "errors", "unscored", "evidence_recall", "by_domain", *METRICS)
+    return [{name: cell[name] for name in names} for cell in results_of(run)["cells"]]
+
+
+def test_four_methods_are_scored_and_a_second_run_replays_every_call_and_says_the_same(tiny, offline, worker):
+    wish = {"dataset": "tiny", "methods": METHODS, "model": "offline", "limit": 6, "seed": 3, "max_in_flight": 8}
+    first = wait_until_over(launch_run(**wish))
+
+    units = Unit.objects.filter(run=first)
+    assert Counter(units.values_list("status", flat=True)) == {"scored": 24}, list(units.values_list("error", flat=True))
+    assert Trajectory.objects.count() == 24
+    for cell in results_of(first)["cells"]:
+        assert cell["planned"] == 6
+        assert cell["evaluated"] + cell["errors"] + cell["unscored"] == 6
+        assert cell["errors"] == 0
+        assert cell["evaluated"] == 6
+        assert cell["simulated"] is True
+        assert all(0 <= cell[metric]["mean"] <= 1 and cell[metric]["n"] == 6 for metric in METRICS)
+
+    # What was answered stands in the books, once.
+    bought = offline.bought
+    assert set(bought.values()) == {1}
+    assert bought == Counter(map(canonical, ModelCall.objects.values_list("request", flat=True)))
+
+    offline.forget()
+    second = wait_until_over(launch_run(**wish))
+    assert offline.exchanges == []
+    assert second.manifest_sha256 == first.manifest_sha256
+    assert measures(second) == measures(first)
