@@ -8,11 +8,12 @@ from functools import partial
 from importlib.metadata import entry_points
 
 from agents.baselines import full_history, no_history, oracle, profile, rag, react, recency, reminder
-from agents.contract import Agent
+from agents.contract import LLM, Agent, CallTool, Limits, Search, TaskInput, Trajectory
 from agents.iba import agent as iba
 from agents.iba.agent import Parts
 
 ENTRY_POINTS = "iba_bench.agents"
+EXTERNAL = "external-"  # methods that run elsewhere and come in over the HTTP API
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,18 @@ def resolve(method: str) -> AgentSpec:
             AGENTS["iba"], name=method, function=function, label=f"IBA-Agent without {part.replace('_', ' ')}",
             ablations=(), ablation=part,
         )  # fmt: skip
+    if method.startswith(EXTERNAL) and len(method) > len(EXTERNAL):
+        return AgentSpec(method, _runs_elsewhere, method.removeprefix(EXTERNAL))
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == method:
             return AgentSpec(method, entry.load(), method)
     raise ValueError(f"unknown method {method!r}; allowed are {', '.join(method_names())}")
+
+
+def _runs_elsewhere(
+    task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits
+) -> Trajectory:
+    raise TypeError("an external agent acts over the HTTP API; it is not called here")
 
 
 def method_names() -> tuple[str, ...]:

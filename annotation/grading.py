@@ -110,6 +110,8 @@ def submit(*, assignment: Assignment, now: datetime) -> None:
         raise PlaceTaken
     lines = rubric(assignment)
     missing = [line.number for line in lines if not line.value]
+    if missing:
+        raise OpenCheckpoints(missing)
     # One submit of a trajectory at a time, else the later score would miss the earlier verdicts.
     trajectory = Trajectory.objects.select_for_update(no_key=True).get(pk=assignment.trajectory_id)
     append_verdicts([_verdict(assignment, line) for line in lines])

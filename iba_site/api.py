@@ -21,9 +21,11 @@ from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
 from bench.scoring.results import compute, results_of
 from iba_site.access import may_launch, may_see_results
+from iba_site.api_external import router as external
 from iba_site.tokens import BearerToken, make_token
 
 api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
+api.add_router("/external", external)
 
 PAGE = 100
 

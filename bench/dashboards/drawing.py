@@ -67,5 +67,6 @@ def _label_axis() -> alt.Axis:
 def _value_axis(*, signed: bool) -> alt.Axis:
     return alt.Axis(
         domain=False, ticks=False, gridColor="var(--line)", labelColor="var(--text-2)", labelFontSize=12,
-        labelPadding=6, tickCount=5, labelFlush=False, format="+.1f" if signed else ".1f", labelExpr="datum.value == 0 ? '0' : datum.label",
+        labelPadding=6, tickCount=5, labelFlush=False, format="+.1f" if signed else ".1f",
+        labelExpr="datum.value == 0 ? '0' : datum.label",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from agents.registry import EXTERNAL
 from bench.models import Run, RunStatus, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
 
@@ -102,6 +103,8 @@ def take_for_queue(run_id: int) -> list[tuple[int, str]]:
         busy = units.filter(status__in=OPEN_STATUSES, enqueued_at__isnull=False).count()
         room = max(0, run.max_in_flight - busy)
         waiting = units.filter(status__in=_BEFORE.values(), enqueued_at__isnull=True)
+        # An external agent fetches its own tasks; only the judging of what it did is ours.
+        waiting = waiting.exclude(status=UnitStatus.QUEUED, method__startswith=EXTERNAL)
         # Judging first: it finishes what was paid for.
         chosen = list(waiting.order_by("status", "pk").values_list("pk", "status")[:room])
         units.filter(pk__in=[pk for pk, _ in chosen]).update(enqueued_at=timezone.now())

@@ -47,7 +47,7 @@ def act(unit_id: int, worker: str) -> None:
     elif course.termination.is_infrastructure:
         _fail(unit, worker, UnitStatus.RUNNING, course.error)
     else:
-        _store(unit, worker, course, committed, time.monotonic() - started)
+        store_course(unit, worker, course, committed, time.monotonic() - started)
 
 
 def judge(unit_id: int, worker: str) -> None:
@@ -97,7 +97,7 @@ def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
     return course, tools.committed
 
 
-def _store(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> None:
+def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> None:
     """Trajectory, rule verdicts, scores and the unit's new status, all or none."""
     needs_judges = unit.task.scenario.action_kind == "generate" and course.action is not None
     with transaction.atomic():

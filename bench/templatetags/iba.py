@@ -114,7 +114,7 @@ def bar(value: float | None, css: str = "", of: float = 1.0) -> SafeString:
     """A bar of ``value`` out of ``of``; the number itself stands beside it in text."""
     filled = 0.0 if not value or not of else max(0.0, min(1.0, value / of))
     return format_html(
-        '<svg class="bar {}" aria-hidden="true" preserveAspectRatio="none"><rect width="{}%" height="100%"></rect></svg>',
+        '<svg class="bar {}" aria-hidden="true"><rect width="{}%" height="100%"></rect></svg>',
         css, f"{filled * 100:.2f}",
     )  # fmt: skip
 

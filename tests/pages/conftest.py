@@ -66,7 +66,7 @@ def outsider(db):
 
 
 def make_dataset(name: str = "small", sha: str = "a") -> Dataset:
-    """Three personas; each has a dinner to write and a table to book, with two preference checkpoints on an event each."""
+    """Three personas; each has a dinner to write and a table to book; a preference checkpoint an event."""
     dataset = Dataset.objects.create(
         name=name, version=1, sha256=sha * 64, seed=1, size="3", noise=0.5, author="procedural",
         data_version="test", complete=True,
@@ -96,7 +96,7 @@ def _scenario(domain: str, position: int, slug: str, action_kind: str) -> Scenar
     )
     scenario, _ = Scenario.objects.get_or_create(
         domain=row, slug=slug,
-        defaults={"name": slug.replace("_", " ").title(), "summary": "", "action_kind": action_kind, "data_version": "test"},
+        defaults={"name": slug.title(), "summary": "", "action_kind": action_kind, "data_version": "test"},
     )  # fmt: skip
     return scenario
 

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from django.db import models
+
+from bench.models.run import Unit
+
+
+class ExternalSession(models.Model):
+    """What an agent elsewhere has been given and has done so far for one unit, so that it may stop and go on."""
+
+    unit = models.OneToOneField(Unit, models.CASCADE, related_name="external")
+    served = models.JSONField(default=list, help_text="evidence handed out, in order, as the agent saw it")
+    committed = models.JSONField(default=list, help_text="accepted committing calls")
+    tool_calls = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)

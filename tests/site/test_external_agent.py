@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from django.contrib.auth.models import Group, User
+
+from bench.catalogue import load_catalogue
+from bench.catalogue.store import store_catalogue
+from bench.generation.build import Recipe, build_dataset
+from bench.models import Trajectory, Unit, UnitStatus
+from bench.runs.execute import judge
+from examples import http_agent
+from iba_site import services
+from iba_site.tokens import make_token
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def client(live_server):
+    services.ensure("embeddings", "offline")
+    catalogue = load_catalogue()
+    store_catalogue(catalogue)
+    build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=lambda text: None)
+    user = User.objects.create_user("admin")
+    user.groups.set([Group.objects.get_or_create(name="admin")[0]])
+    headers = {"Authorization": f"Bearer {make_token(user=user, name='test')}"}
+    with httpx.Client(base_url=live_server.url, headers=headers, timeout=60) as found:
+        yield found
+
+
+def open_run(client: httpx.Client, limit: int = 4) -> int:
+    answer = client.post("/api/external/runs", json={"name": "example", "dataset": "tiny", "limit": limit})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["run"]
+
+
+def test_the_example_client_works_through_all_tasks_and_is_graded(client: httpx.Client):
+    run_id = open_run(client)
+    assert http_agent.run(client, run_id) == 4
+    statuses = set(Unit.objects.filter(run_id=run_id).values_list("status", flat=True))
+    assert statuses <= {UnitStatus.SCORED, UnitStatus.ACTED}
+    for unit in Unit.objects.filter(run_id=run_id, status=UnitStatus.ACTED):
+        judge(unit.pk, "judge-of-this-test")
+    assert not Unit.objects.filter(run_id=run_id).exclude(status=UnitStatus.SCORED).exists()
+    cells = client.get(f"/api/runs/{run_id}/results").json()["cells"]
+    assert (cells[0]["method"], cells[0]["planned"], cells[0]["evaluated"]) == ("external-example", 4, 4)
+
+
+def test_a_client_that_died_is_given_the_same_unit_with_what_it_was_served(client: httpx.Client):
+    run_id = open_run(client)
+    first = client.post(f"/api/external/runs/{run_id}/next").json()
+    served = client.post(f"/api/external/units/{first['unit']}/search", json={"query": "dinner", "k": 3}).json()["events"]
+    again = client.post(f"/api/external/runs/{run_id}/next").json()
+    assert again["unit"] == first["unit"]
+    assert again["evidence_served"] == served
+
+
+def test_no_more_events_are_served_than_the_budget_allows(client: httpx.Client):
+    run_id = open_run(client, limit=1)
+    given = client.post(f"/api/external/runs/{run_id}/next").json()
+    seen: set[str] = set()
+    for query in ("dinner", "train", "doctor", "money", "quiet", "lamp"):
+        answer = client.post(f"/api/external/units/{given['unit']}/search", json={"query": query, "k": 40})
+        seen |= {event["event_id"] for event in answer.json().get("events", [])}
+    assert len(seen) <= given["limits"]["evidence_events"]
+    assert all(event["occurred_at"] < given["task"]["as_of"] for event in again(client, run_id)["evidence_served"])
+
+
+def again(client: httpx.Client, run_id: int) -> dict:
+    return client.post(f"/api/external/runs/{run_id}/next").json()
+
+
+def test_a_task_as_it_is_fed_holds_no_gold(client: httpx.Client):
+    run_id = open_run(client, limit=1)
+    fed = client.post(f"/api/external/runs/{run_id}/next").text
+    unit = Unit.objects.get(run_id=run_id)
+    assert "checkpoint" not in fed
+    assert "world" not in fed
+    assert not [c.text for c in unit.task.checkpoints.filter(kind="preference") if c.text in fed]
+
+
+def test_an_empty_submission_is_refused_with_what_is_missing_and_giving_up_is_recorded(client: httpx.Client):
+    run_id = open_run(client, limit=1)
+    unit = client.post(f"/api/external/runs/{run_id}/next").json()["unit"]
+    refused = client.post(f"/api/external/units/{unit}/submit", json={})
+    assert refused.status_code == 409
+    assert "needs" in refused.json()["error"]
+    assert client.post(f"/api/external/units/{unit}/submit", json={"gave_up": "no idea"}).status_code == 200
+    assert Trajectory.objects.get(unit_id=unit).termination == "no_action"
+
+
+def test_a_unit_of_somebody_else_is_refused(client: httpx.Client):
+    run_id = open_run(client, limit=1)
+    unit = client.post(f"/api/external/runs/{run_id}/next").json()["unit"]
+    other = User.objects.create_user("other")
+    other.groups.set([Group.objects.get(name="admin")])
+    headers = {"Authorization": f"Bearer {make_token(user=other, name='t')}"}
+    answer = client.post(f"/api/external/units/{unit}/search", json={"query": "x"}, headers=headers)
+    assert answer.status_code == 409
+
+
+def test_runs_of_our_own_methods_are_not_fed(client: httpx.Client):
+    body = {"dataset": "tiny", "methods": ["no_history"], "model": "offline", "limit": 1}
+    run_id = client.post("/api/runs", json=body).json()["id"]
+    assert client.post(f"/api/external/runs/{run_id}/next").status_code == 422
