@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,12 @@ _REFUSES_MODE = {
 }
 
 Spend = Callable[[Usage], None]
+OneBuyer = Callable[[str, Callable[[], None]], AbstractContextManager[None]]
+
+
+def anybody(key: str, check: Callable[[], None]) -> AbstractContextManager[None]:
+    """For a trajectory that shares its requests with no other."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,9 @@ class OpenAILLM:
     BudgetExceeded where the bill is then at or over the budget. It gets an
     empty Usage before each new call, and the call's own after. Calls that are
     in flight when the money ends are finished, kept and used.
+
+    ``one_buyer(key, check)`` holds back all but one of those who want to buy the
+    same call at the same time; it calls ``check`` while it waits, which may raise.
     """
 
     def __init__(
@@ -93,10 +102,12 @@ class OpenAILLM:
         limits: Limits,
         spend: Spend,
         should_stop: Callable[[], bool] = never,
+        one_buyer: OneBuyer = anybody,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoint = endpoint
+        self._one_buyer = one_buyer
         self._store = store
         self._repeat = repeat
         self._limits = limits
@@ -192,23 +203,27 @@ class OpenAILLM:
         """Replays the stored call, else buys and stores it; True where it was replayed."""
         self._courier.check()
         self._count_call()
-        call = self._stored(request)
+        call, replayed = self._stored(request), True
         if call is None:
-            call, replayed = self._buy(request, stage), False
-        else:
-            replayed = True
+            call, replayed = self._buy_once(request, stage)
         with self._lock:
             self._usage += call.usage
         return call, replayed
 
-    def _buy(self, request: JSON, stage: str) -> StoredCall:
+    def _buy_once(self, request: JSON, stage: str) -> tuple[StoredCall, bool]:
+        """Buys, unless somebody else did while this one waited for its turn; True then."""
         try:
-            self._spend(Usage())
-            response, latency_s = self._courier.send(request)
+            with self._one_buyer(call_key(self._endpoint, request, self._repeat), self._courier.check):
+                call = self._stored(request)
+                return (call, True) if call is not None else (self._buy(request, stage), False)
         except BaseException:
             with self._lock:
                 self._calls -= 1  # not answered, so not a call
             raise
+
+    def _buy(self, request: JSON, stage: str) -> StoredCall:
+        self._spend(Usage())
+        response, latency_s = self._courier.send(request)
         usage, estimated = measure_usage(self._endpoint, request, response)
         call = StoredCall(request, response, usage, latency_s, stage, estimated)
         self._store.put(call_key(self._endpoint, request, self._repeat), call)

@@ -124,6 +124,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.text("STATIC_ROOT") or IBA_HOME / "staticfiles")
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # the server of static files warns of a folder that is missing
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

@@ -71,7 +71,8 @@ class JsonCommand(BaseCommand):
             text = "the tables are missing or older than the code; run `manage.py migrate`"
             raise CommandError(f"{text}: {_first_line(error)}") from error
         except OperationalError as error:
-            raise CommandError(f"the database does not answer: {_first_line(error)}; start it with `make serve`") from error
+            text = "the database does not answer; start it with `make serve`"
+            raise CommandError(f"{text}: {_first_line(error)}") from error
         if reason := self.failed(result):
             raise CommandError(reason)
 

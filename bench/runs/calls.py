@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import F
 from redis import Redis
+from redis.exceptions import RedisError
 
-from agents.contract import BudgetExceeded, LLMError, Usage
+from agents.contract import BudgetExceeded, LLMError, ModelUnavailable, Usage
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
 from bench.database import release_connection
@@ -100,6 +102,41 @@ def redis_client() -> Redis:
 @lru_cache(maxsize=1)
 def gate() -> RedisGate:
     return RedisGate(redis_client())
+
+
+class OneBuyer:
+    """Of all threads and workers that want to buy the same call, one does; the others find it in the store.
+
+    The right to buy is a lease like a unit's: it ends ``LEASE_S`` after its holder's last heartbeat.
+    """
+
+    POLL_S = 0.1
+    _RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
+    _held: set[str] = set()
+
+    @contextmanager
+    def __call__(self, key: str, check: Callable[[], None]) -> Iterator[None]:
+        """Waits for its turn. ``check`` is called meanwhile and may raise. Raises ModelUnavailable without Redis."""
+        name, token, redis = f"iba:buying:{key}", uuid.uuid4().hex, redis_client()
+        try:
+            while not redis.set(name, token, nx=True, ex=settings.LEASE_S):
+                check()
+                time.sleep(self.POLL_S)
+        except RedisError as error:
+            raise ModelUnavailable(f"Redis does not say who buys a call: {error}. Start it or set REDIS_URL.") from error
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
+            with suppress(RedisError):  # ends by itself
+                redis.eval(self._RELEASE, 1, name, token)
+
+    @classmethod
+    def renew(cls) -> None:
+        """The heartbeat's part. Raises RedisError."""
+        for name in tuple(cls._held):
+            redis_client().expire(name, settings.LEASE_S)
 
 
 class StopSign:

@@ -75,7 +75,7 @@ def take_back_expired() -> list[int]:
             status=UnitStatus.FAILED,
             lease_until=None,
             finished_at=now,
-            error=f"{MAX_ATTEMPTS} workers died while working on this unit; see the worker's log",
+            error=f"{MAX_ATTEMPTS} attempts ended without a result: worker killed, or no database; see its log",
         )
         runs.update(expired.values_list("run_id", flat=True))
         expired.update(status=waiting, claimed_by="", lease_until=None, enqueued_at=None)

@@ -16,7 +16,7 @@ from agents.registry import resolve
 from agents.runner import run_agent
 from agents.serialise import to_json
 from bench.models import Run, Trajectory, Unit, UnitStatus
-from bench.runs.calls import Bill, DatabaseStore, StopSign, gate
+from bench.runs.calls import Bill, DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
@@ -79,6 +79,7 @@ def _llm(unit: Unit, model: str, limits: Limits) -> OpenAILLM:
         limits=limits,
         spend=Bill(unit.run),
         should_stop=StopSign(unit.run_id),
+        one_buyer=OneBuyer(),
     )
 
 

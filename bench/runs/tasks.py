@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 
 from celery import shared_task
-from django.db import DatabaseError
-from kombu.exceptions import OperationalError
+from django.db import InterfaceError, OperationalError
+from kombu.exceptions import OperationalError as QueueError
 
 from bench.database import release_connection
 from bench.models import UnitStatus
@@ -35,7 +35,7 @@ def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
         with holding(unit_id):
             step(unit_id, WORKER)
         dispatch(runs_of(unit_id))
-    except (DatabaseError, BooksUnavailable):
+    except (OperationalError, InterfaceError, BooksUnavailable):
         log.exception("unit %s: the database did not answer; the unit comes back when its lease ends", unit_id)
         raise
     except Exception as error:
@@ -55,6 +55,6 @@ def dispatch(run_id: int) -> None:
     try:
         for unit_id, status in take_for_queue(run_id):
             (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
-    except OperationalError as error:
+    except QueueError as error:
         log.error("the queue does not take units; tried again after %s: %s", LOST_MESSAGE_AFTER, error)
     finish_if_over(run_id)

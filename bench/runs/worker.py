@@ -18,7 +18,7 @@ from django.db import DatabaseError
 from redis.exceptions import RedisError
 
 from bench.database import release_connection
-from bench.runs.calls import redis_client
+from bench.runs.calls import OneBuyer, redis_client
 from bench.runs.claim import extend_leases, take_back_expired
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ def beat() -> None:
     from bench.runs.tasks import dispatch
 
     redis_client().zadd(ALIVE_KEY, {WORKER: time.time()})
+    OneBuyer.renew()
     with _held_lock:
         mine = list(_held)
     if mine:

@@ -14,9 +14,9 @@ from bench.runs.progress import DONE, Progress
 RECENT_CALLS = 500
 
 
-def unit_counts(runs: Sequence[Run]) -> dict[int, Mapping[str, int]]:
+def unit_counts(runs: Sequence[Run]) -> dict[int, Mapping[str, Any]]:
     """Run -> planned, done and failed units. One query for all of them."""
-    rows: Iterable[Mapping[str, int]] = (
+    rows: Iterable[Mapping[str, Any]] = (
         Unit.objects.filter(run__in=runs)
         .order_by()
         .values("run_id")
