@@ -101,6 +101,11 @@ def topic_lines(topics: Iterable[Topic], *, options: bool) -> str:
     return "\n".join(_topic_line(topic, options) for topic in topics) or NONE
 
 
+def option_text(name: str, label: str, description: str) -> str:
+    """One option as a sentence: "Seat: Aisle. Gets up often." The same wherever it is said, so embedded once."""
+    return f"{name}: {label}. {description}"
+
+
 def _topic_line(topic: Topic, options: bool) -> str:
     head = f"- {topic.slug}: {one_line(topic.name)}. {one_line(topic.question)}"
     if not options:

@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Field, Router, Schema
+from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from agents.contract import Engine, Usage
@@ -85,7 +85,7 @@ def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
         domains=wish.domains,
         limit=wish.limit,
     )
-    return 201, {"run": run.pk, "units": run.units.count()}
+    return Status(201, {"run": run.pk, "units": run.units.count()})
 
 
 @router.get("/runs/{run_id}/vocabulary")

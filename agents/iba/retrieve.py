@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from datetime import timedelta
+
+import numpy as np
 
 from agents.budget import evidence_tokens, fit
 from agents.contract import JSON, LLM, Engine, Evidence, Limits, Search, Step, TaskInput, Topic
-from agents.iba.deep import Probe, best_topic_each, run_probes, standing_probes, topic_query
+from agents.dates import validity
+from agents.iba.comparing import Comparison, Table, compare, topical
 from agents.iba.model import EvidenceNet
 from agents.iba.select import Candidate, choose, fold
-from agents.rendering import chat, task_values, tool_lines, topic_lines
+from agents.rendering import chat, item_lines, option_text, task_values, tool_lines, topic_lines
 
-MOST_TOPICS = 12
-REQUEST_WEIGHT = 1.0
+MOST_TOPICS = 10
+ITEMS_SHOWN = 12
+PER_TOPIC = 12
+LEAST = 0.5  # standard deviations of a topic that an event must lie above its mean
+STATE = "state"  # the topic of what holds for some days, whatever it bears on
+REQUEST = "request"
+REQUEST_HITS = 6
+WEIGHTS = {REQUEST: 0.3, STATE: 0.5}  # of the budget; every predicted topic has 1 falling to 0.6
 
 
-def retrieve(task: TaskInput, *, llm: LLM, search: Search, limits: Limits) -> EvidenceNet:
-    """The evidence net of the task. One model call; all else is code."""
-    topics = predict_topics(task, llm=llm)
-    probes = [Probe("request", task.request, REQUEST_WEIGHT)]
-    probes.extend(Probe(topic.slug, topic_query(topic), _weight(rank)) for rank, topic in enumerate(topics))
-    probes.extend(standing_probes(task.as_of))
-    found = run_probes(probes, search)
-    folded = fold(best_topic_each(found))
-    weights = {probe.topic: probe.weight for probe in probes}
-    evidence = choose(folded, weights=weights, limits=limits, now=task.as_of)
-    slugs = tuple(topic.slug for topic in topics)
-    return EvidenceNet(evidence, slugs, _trace(probes, found, folded, evidence))
+def retrieve(
+    task: TaskInput, *, llm: LLM, search: Search, limits: Limits, items: Sequence[JSON] = ()
+) -> EvidenceNet:
+    """The evidence net of the task. One model call; all else is code.
+
+    ``items`` are what a look-up offers: their fields tell which of the person's habits will decide.
+    """
+    topics = predict_topics(task, llm=llm, items=items)
+    groups, queries = option_queries(task.vocabulary)
+    comparison = compare(search, queries)
+    table = topical(comparison, groups)
+    found = [*_of_topics(task, topics, comparison, table), *_of_states(task, comparison), *_of_request(task, search)]
+    folded = fold(_best_topic_each(found))
+    ranks = {topic.slug: 1.0 - 0.4 * rank / max(len(topics), 1) for rank, topic in enumerate(topics)}
+    evidence = choose(folded, weights={**WEIGHTS, **ranks}, limits=limits, now=task.as_of)
+    return EvidenceNet(evidence, tuple(ranks), _trace(topics, comparison, folded, evidence))
 
 
 def retrieve_plain(task: TaskInput, *, search: Search, limits: Limits) -> EvidenceNet:
@@ -38,22 +52,87 @@ def retrieve_plain(task: TaskInput, *, search: Search, limits: Limits) -> Eviden
     return EvidenceNet(evidence, (), (step,))
 
 
-def predict_topics(task: TaskInput, *, llm: LLM) -> tuple[Topic, ...]:
-    """The topics that may matter, most important first. Slugs that the vocabulary lacks are dropped."""
+def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> tuple[Topic, ...]:
+    """The topics that may matter, most important first: those that the tools ask for, then those that the model names.
+
+    Slugs that the vocabulary lacks are dropped.
+    """
     reply = llm.complete(
         chat(
             "iba/topics",
             **task_values(task),
             tools=tool_lines(task.tools),
-            topics=topic_lines(task.vocabulary, options=False),
+            items=item_lines(list(items)[:ITEMS_SHOWN]),
+            topics=topic_lines(task.vocabulary, options=True),
             most=str(MOST_TOPICS),
         ),
         stage="topics",
         schema=_schema(),
     )
     known = {topic.slug: topic for topic in task.vocabulary}
-    slugs = dict.fromkeys((reply.parsed or {}).get("topics", []))
+    slugs = dict.fromkeys([*asked_by_tools(task), *(reply.parsed or {}).get("topics", [])])
     return tuple(known[slug] for slug in slugs if slug in known)[:MOST_TOPICS]
+
+
+def asked_by_tools(task: TaskInput) -> tuple[str, ...]:
+    """Slugs of the topics whose options a parameter offers; the task's own domain where several fit as well."""
+    found = []
+    schemas = [schema for tool in task.tools for schema in tool.parameters.get("properties", {}).values()]
+    for schema in schemas:
+        offered = {str(value) for value in schema.get("enum", ()) if value is not None}
+        shared = {topic.slug: len(offered & {option.slug for option in topic.options}) for topic in task.vocabulary}
+        fitting = [slug for slug, count in shared.items() if count >= 2 and count == max(shared.values())]
+        own = [slug for slug in fitting if slug.startswith(f"{task.domain}.")]
+        found.extend((own or fitting)[:1])
+    return tuple(dict.fromkeys(found))
+
+
+def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]:
+    """One query for each option of each topic, and which of them are a topic's."""
+    groups, queries = [], list[str]()
+    for topic in vocabulary:
+        texts = [option_text(topic.name, option.label, option.description) for option in topic.options]
+        groups.append(slice(len(queries), len(queries) + len(texts)))
+        queries.extend(texts)
+    return groups, queries
+
+
+def _of_topics(
+    task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table
+) -> list[Candidate]:
+    columns = {topic.slug: number for number, topic in enumerate(task.vocabulary)}
+    found = []
+    for topic in topics:
+        scores = table[:, columns[topic.slug]]
+        for row in np.argsort(-scores, kind="stable")[:PER_TOPIC]:
+            if scores[row] >= LEAST:
+                found.append(Candidate(comparison.events[row], topic.slug, float(scores[row])))
+    return found
+
+
+def _of_states(task: TaskInput, comparison: Comparison) -> list[Candidate]:
+    """Events that announce a time of some days which is not over."""
+    found = []
+    for event in comparison.events:
+        span = validity(event.text, event.occurred_at)
+        if span is not None and span.until > task.as_of and span.until - span.since > timedelta(days=1):
+            found.append(Candidate(event, STATE, 1.0))
+    return found
+
+
+def _of_request(task: TaskInput, search: Search) -> list[Candidate]:
+    hits = search(task.request, k=REQUEST_HITS, engine=Engine.HYBRID)
+    return [Candidate(hit, REQUEST, 1.0 / (1 + rank)) for rank, hit in enumerate(hits)]
+
+
+def _best_topic_each(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """One candidate an event: the topic where it stands out most."""
+    best: dict[str, Candidate] = {}
+    for candidate in candidates:
+        other = best.get(candidate.event.event_id)
+        if other is None or (candidate.signal, candidate.topic) > (other.signal, other.topic):
+            best[candidate.event.event_id] = candidate
+    return tuple(best.values())
 
 
 def _schema() -> JSON:
@@ -65,19 +144,13 @@ def _schema() -> JSON:
     }
 
 
-def _weight(rank: int) -> float:
-    """Topics named first get more of the budget: 1.6 falling to 0.4 over the list."""
-    return 1.6 - 1.2 * rank / MOST_TOPICS
-
-
 def _trace(
-    probes: list[Probe], found: tuple[Candidate, ...], folded: tuple[Candidate, ...], evidence: tuple[Evidence, ...]
+    topics: Sequence[Topic], comparison: Comparison, folded: Sequence[Candidate], evidence: Sequence[Evidence]
 ) -> tuple[Step, ...]:
-    queries: Mapping[str, str] = {probe.topic: probe.query for probe in probes}
     supported = {item.event.event_id: list(item.event.support) for item in folded if item.event.support}
     return (
-        Step("retrieve", "search", f"Ran {len(probes)} searches over the history.",
-             {"queries": queries, "found": len(found)}),
+        Step("retrieve", "search", f"Compared {len(comparison.events)} events with every topic's options.",
+             {"topics": [topic.slug for topic in topics]}),
         Step("retrieve", "code", f"Folded near copies: {len(folded)} different events.", {"support": supported}),
         Step("retrieve", "code", f"Chose {len(evidence)} events of high signal ({evidence_tokens(evidence)} tokens).",
              {"kept": [{"event": item.event_id, "topic": item.topic} for item in evidence]}),

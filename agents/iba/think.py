@@ -21,7 +21,7 @@ from agents.contract import (
 )
 from agents.dates import validity
 from agents.iba.model import EvidenceNet, Thoughts
-from agents.rendering import chat, evidence_ids, evidence_lines, quoted, task_values, topic_lines
+from agents.rendering import chat, evidence_ids, evidence_lines, option_text, quoted, task_values, topic_lines
 from agents.structured import schema_problem
 
 MOST_CONSTRAINTS = 24
@@ -131,7 +131,7 @@ def option_sentence(dimension: str, value: str, vocabulary: Sequence[Topic]) -> 
     for topic in vocabulary:
         for option in topic.options if topic.slug == dimension else ():
             if option.slug == value:
-                return f"{topic.name}: {option.label}. {option.description}"
+                return option_text(topic.name, option.label, option.description)
     return ""
 
 

@@ -24,9 +24,9 @@ def digits_for(low: float | None, high: float | None) -> int:
     return 1 if width >= 0.4 else 3 if 0 < width < 0.01 else 2
 
 
-def share(value: float | None, digits: int = 2) -> str:
-    """0.78, or a dash for None."""
-    return DASH if value is None else f"{value:.{digits}f}"
+def share(value: object, digits: int = 2) -> str:
+    """0.78, or a dash for None and for a missing key of a template."""
+    return f"{value:.{digits}f}" if isinstance(value, float | int) else DASH
 
 
 def signed(value: float | None, digits: int = 2) -> str:

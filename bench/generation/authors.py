@@ -42,7 +42,7 @@ class _ModelAuthor:
     def __init__(self, model: str) -> None:
         endpoint = resolve_endpoint(model)
         limits = Limits(model_calls=10**6, max_tokens=300, deadline_s=24 * 3600)
-        store = DatabaseStore(None, endpoint.slug)
+        store = DatabaseStore(run_id=None, unit_id=None, endpoint=endpoint.slug)
         self._llm = OpenAILLM(endpoint, store=store, gate=LocalGate(), repeat=0, limits=limits, spend=_free)
 
     def __call__(self, text: str, person: Person) -> str:

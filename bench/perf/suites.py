@@ -8,14 +8,17 @@ from functools import partial
 
 import numpy as np
 from django.conf import settings
+from django.contrib.auth.models import Group, User
 from django.db import connection, transaction
+from django.test import Client
 
 from agents.contract import Engine
 from bench.catalogue import load_catalogue
 from bench.generation.build import Recipe, generate
 from bench.models import Dataset, Event, EventVector, Persona, Run, RunStatus
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
-from bench.scoring.results import compute
+from bench.perf.scale import large_run
+from bench.scoring.results import results_of
 from bench.scoring.store import score_trajectories
 from bench.search.engines import search_history
 from bench.search.vectors import embed_texts
@@ -33,17 +36,36 @@ class _RollBack(Exception):
 
 
 def harness(say: Say) -> Iterator[Row]:
-    """Scoring the newest finished run anew, and its results."""
-    run = Run.objects.filter(status=RunStatus.DONE).order_by("-pk").first()
-    if run is None:
-        raise ValueError("there is no finished run to measure; `SERVE=0 make demo` makes one")
-    ids = list(run.units.filter(trajectory__isnull=False).values_list("trajectory__pk", flat=True))
+    """Scoring 10,000 trajectories x 6 checkpoints x 5 sources anew, their results, and the pages on them."""
     reference = reference_s()
-    say(f"run {run.pk}: {len(ids)} trajectories")
-    yield Row(
-        "score 1,000 trajectories anew", seconds(lambda: score_trajectories(ids)) / len(ids) * 1000, "s", reference
-    )
-    yield Row("results of the run", seconds(lambda: compute(run)) * 1000, "ms", reference * 1000)
+    try:
+        with transaction.atomic():
+            say("writing 10,000 trajectories and 300,000 verdicts; this takes minutes")
+            run = large_run()
+            ids = list(run.units.values_list("trajectory__pk", flat=True))
+            yield Row("score 10,000 trajectories anew", seconds(lambda: score_trajectories(ids)), "s", reference)
+            yield Row("results of 10,000 trajectories", seconds(lambda: results_of(run)), "s", reference)
+            client = _admin()
+            for address in ("/compare/?run={}", "/runs/{}/", "/agreement/?run={}"):
+                find = partial(_get, client, address.format(run.pk))
+                yield Row(f"GET {address.format('ID')}, p95", percentile_ms(find, 10), "ms", reference * 1000)
+            raise _RollBack
+    except _RollBack:
+        say("rolled back")
+
+
+def _admin() -> Client:
+    user = User.objects.create_user("perf-admin")
+    user.groups.set([Group.objects.get(name="admin")])
+    client = Client(headers={"host": "localhost"})
+    client.force_login(user)
+    return client
+
+
+def _get(client: Client, address: str) -> None:
+    answer = client.get(address)
+    if answer.status_code != 200:
+        raise ValueError(f"GET {address} answered {answer.status_code}; only a page that works is worth timing")
 
 
 def search(say: Say) -> Iterator[Row]:
@@ -144,9 +166,6 @@ def ingest(say: Say) -> Iterator[Row]:
 
 def pages(say: Say) -> Iterator[Row]:
     """Server time of the pages that people open most, as an administrator."""
-    from django.contrib.auth.models import Group, User
-    from django.test import Client
-
     run = Run.objects.filter(status=RunStatus.DONE).order_by("-pk").first()
     if run is None:
         raise ValueError("there is no finished run to look at; `SERVE=0 make demo` makes one")
@@ -154,13 +173,11 @@ def pages(say: Say) -> Iterator[Row]:
     reference = reference_s()
     try:
         with transaction.atomic():
-            user = User.objects.create_user("perf-admin")
-            user.groups.set([Group.objects.get(name="admin")])
-            client = Client(headers={"host": "localhost"})
-            client.force_login(user)
+            client = _admin()
             addresses = ("/", "/runs/", f"/runs/{run.pk}/", f"/compare/?run={run.pk}", f"/trajectories/{trajectory}/")
             for address in addresses:
-                yield Row(f"GET {address}", percentile_ms(partial(client.get, address), 20), "ms", reference * 1000)
+                find = partial(_get, client, address)
+                yield Row(f"GET {address}, p95", percentile_ms(find, 20), "ms", reference * 1000)
             raise _RollBack
     except _RollBack:
         say("done")

@@ -38,13 +38,13 @@ def _books() -> Iterator[None]:
 
 
 class DatabaseStore:
-    """``agents.endpoints.CallStore`` for one unit of a run.
+    """``agents.endpoints.CallStore`` for one unit of a run, or for work outside any run.
 
     ``put`` writes the call and adds its price to the run's bill in one transaction, so that a kill
     between the two is impossible. One row a key, whoever buys first.
     """
 
-    def __init__(self, *, run_id: int, unit_id: int, endpoint: str) -> None:
+    def __init__(self, *, run_id: int | None, unit_id: int | None, endpoint: str) -> None:
         self._run_id = run_id
         self._unit_id = unit_id
         self._endpoint = endpoint
@@ -73,7 +73,7 @@ class DatabaseStore:
         )
         with _books(), transaction.atomic():
             ModelCall.objects.bulk_create([row], ignore_conflicts=True)
-            if call.usage.cost_usd:
+            if call.usage.cost_usd and self._run_id is not None:
                 Run.objects.filter(pk=self._run_id).update(spent_usd=F("spent_usd") + call.usage.cost_usd)
 
 
@@ -123,7 +123,8 @@ class OneBuyer:
                 check()
                 time.sleep(self.POLL_S)
         except RedisError as error:
-            raise ModelUnavailable(f"Redis does not say who buys a call: {error}. Start it or set REDIS_URL.") from error
+            text = f"Redis does not say who buys a call: {error}. Start it, or set REDIS_URL."
+            raise ModelUnavailable(text) from error
         self._held.add(name)
         try:
             yield

@@ -6,23 +6,33 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from agents.registry import EXTERNAL
-from bench.models import Run, RunStatus, Unit, UnitStatus
+from bench.models import Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
 
 MAX_ATTEMPTS = 6  # claims of one unit, counting those of workers that died
-LOST_MESSAGE_AFTER = timedelta(minutes=3)
+LOST_AFTER_LEASES = 3  # a message that no worker took for so many leases is sent again
 
 _BEFORE = {UnitStatus.RUNNING: UnitStatus.QUEUED, UnitStatus.JUDGING: UnitStatus.ACTED}
+
+
+def _runs(status: RunStatus) -> QuerySet[Run]:
+    """For ``run__in`` in an UPDATE. A join would move all conditions into a subquery, which PostgreSQL does not
+    look at again when a row has changed under it: two workers could then claim one unit."""
+    return Run.objects.filter(status=status)
+
+
+def lost_after() -> timedelta:
+    return timedelta(seconds=LOST_AFTER_LEASES * settings.LEASE_S)
 
 
 def claim(unit_id: int, status: UnitStatus, worker: str) -> bool:
     """Take the unit from its waiting status to ``status`` (running or judging). False where another was first."""
     return bool(
-        Unit.objects.filter(pk=unit_id, status=_BEFORE[status], run__status=RunStatus.RUNNING).update(
+        Unit.objects.filter(pk=unit_id, status=_BEFORE[status], run__in=_runs(RunStatus.RUNNING)).update(
             status=status,
             claimed_by=worker,
             lease_until=timezone.now() + timedelta(seconds=settings.LEASE_S),
@@ -44,7 +54,7 @@ def stop(unit_id: int, status: UnitStatus, worker: str) -> None:
     Where the run was resumed meanwhile, the unit goes back to the queue.
     """
     if status == UnitStatus.RUNNING:
-        Unit.objects.filter(pk=unit_id, status=status, claimed_by=worker, run__status=RunStatus.CANCELLED).update(
+        Unit.objects.filter(pk=unit_id, status=status, claimed_by=worker, run__in=_runs(RunStatus.CANCELLED)).update(
             status=UnitStatus.CANCELLED, lease_until=None, finished_at=timezone.now()
         )
     give_back(unit_id, status, worker)
@@ -80,11 +90,11 @@ def take_back_expired() -> list[int]:
         runs.update(expired.values_list("run_id", flat=True))
         expired.update(status=waiting, claimed_by="", lease_until=None, enqueued_at=None)
     # What a dead worker held when its run was cancelled.
-    Unit.objects.filter(status=UnitStatus.QUEUED, run__status=RunStatus.CANCELLED).update(
+    Unit.objects.filter(status=UnitStatus.QUEUED, run__in=_runs(RunStatus.CANCELLED)).update(
         status=UnitStatus.CANCELLED, finished_at=now
     )
     lost = Unit.objects.filter(
-        status__in=_BEFORE.values(), run__status=RunStatus.RUNNING, enqueued_at__lt=now - LOST_MESSAGE_AFTER
+        status__in=_BEFORE.values(), run__in=_runs(RunStatus.RUNNING), enqueued_at__lt=now - lost_after()
     )
     runs.update(lost.values_list("run_id", flat=True))
     lost.update(enqueued_at=None)
@@ -129,7 +139,7 @@ def cancel_run(run_id: int) -> None:
         Run.objects.filter(pk=run_id, status__in=[RunStatus.RUNNING, RunStatus.PAUSED]).update(
             status=RunStatus.CANCELLED, finished_at=now, results=None
         )
-        Unit.objects.filter(run_id=run_id).filter(Q(status=UnitStatus.QUEUED)).update(
+        Unit.objects.filter(run_id=run_id, status=UnitStatus.QUEUED).update(
             status=UnitStatus.CANCELLED, finished_at=now
         )
 
@@ -153,7 +163,8 @@ def retry_failed(run_id: int) -> int:
     fresh = {"error": "", "attempts": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
         failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
-        count = failed.filter(trajectory__isnull=False).update(status=UnitStatus.ACTED, **fresh)
+        done = Trajectory.objects.filter(unit__run=run_id).values("unit_id")
+        count = failed.filter(pk__in=done).update(status=UnitStatus.ACTED, **fresh)
         count += failed.update(status=UnitStatus.QUEUED, **fresh)
         if count:
             _reopen(run_id, list(RunStatus))

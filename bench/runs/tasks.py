@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError as QueueError
 from bench.database import release_connection
 from bench.models import UnitStatus
 from bench.runs.calls import BooksUnavailable
-from bench.runs.claim import LOST_MESSAGE_AFTER, fail, finish_if_over, take_for_queue
+from bench.runs.claim import fail, finish_if_over, lost_after, take_for_queue
 from bench.runs.execute import act, judge, runs_of
 from bench.runs.worker import WORKER, holding
 
@@ -56,5 +56,5 @@ def dispatch(run_id: int) -> None:
         for unit_id, status in take_for_queue(run_id):
             (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
     except QueueError as error:
-        log.error("the queue does not take units; tried again after %s: %s", LOST_MESSAGE_AFTER, error)
+        log.error("the queue does not take units; tried again after %s: %s", lost_after(), error)
     finish_if_over(run_id)

@@ -16,10 +16,11 @@ from agents.embeddings import EmbeddingError
 from agents.iba.deep import deep_search
 from bench.database import release_connection
 from bench.search.history import History, Scores, load_history
+from bench.search.sessions import standardised, with_sessions
 from bench.search.vectors import EmbeddingsMissing, query_vector
 
-# Weights of the standardised scores, measured by `eval_retrieval` (docs/retrieval.md).
-DENSE, NEIGHBOURS, SESSION = 1.0, 0.5, 0.35
+# Weight of the standardised cosine beside the standardised BM25, measured by `eval_retrieval` (docs/retrieval.md).
+DENSE = 1.2
 
 # All similarities of one persona in one row: cheaper than thousands of rows.
 _SIMILARITIES = """
@@ -132,38 +133,10 @@ def dense_scores(history: History, query: str) -> Scores:
     return np.asarray(found, dtype=np.float64)
 
 
-def standardised(scores: Scores) -> Scores:
-    """Mean 0, standard deviation 1; all zeros where every score is the same."""
-    spread = scores.std()
-    return (scores - scores.mean()) / spread if spread > 0 else np.zeros_like(scores)
-
-
 def hybrid_scores(history: History, query: str) -> Scores:
     """Standardised BM25 plus standardised cosine; within named sessions also what stands beside an event."""
     own = standardised(history.lexical_scores(query)) + DENSE * standardised(dense_scores(history, query))
-    if not history.session_members:
-        return own
-    return own + NEIGHBOURS * _neighbours(history, own) + SESSION * _sessions(history, own)
-
-
-def _neighbours(history: History, own: Scores) -> Scores:
-    """Mean score of the event before and the one after, in the same session; an answer stands beside its question."""
-    total, count = np.zeros_like(own), np.zeros_like(own)
-    for rows in history.session_members:
-        total[rows[1:]] += own[rows[:-1]]
-        count[rows[1:]] += 1
-        total[rows[:-1]] += own[rows[1:]]
-        count[rows[:-1]] += 1
-    return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
-
-
-def _sessions(history: History, own: Scores) -> Scores:
-    """The session's mean of its three best events, for each of its events."""
-    scores = np.zeros_like(own)
-    for rows in history.session_members:
-        best = np.sort(own[rows])[-3:]
-        scores[rows] = best.mean()
-    return scores
+    return with_sessions(history, query, own) if history.session_members else own
 
 
 def _best(history: History, scores: Scores, allowed: NDArray[np.bool_], k: int) -> tuple[Evidence, ...]:

@@ -52,12 +52,25 @@ class History:
     @cached_property
     def lexical(self) -> bm25s.BM25 | None:
         """Built over these events only, so that later ones do not even weigh on word frequencies."""
-        corpus = [tokens(text) for text in self.texts]
-        if not any(corpus):
-            return None
-        index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-        index.index(corpus, show_progress=False)
-        return index
+        return _index(self.stems)
+
+    @cached_property
+    def stems(self) -> list[list[str]]:
+        return [tokens(text) for text in self.texts]
+
+    @cached_property
+    def window_index(self) -> bm25s.BM25 | None:
+        """Each event together with the one before and the one after it in its session."""
+        corpus = list(self.stems)
+        for rows in self.session_members:
+            for place, row in enumerate(rows):
+                corpus[row] = [stem for near in rows[max(0, place - 1) : place + 2] for stem in self.stems[near]]
+        return _index(corpus)
+
+    @cached_property
+    def session_index(self) -> bm25s.BM25 | None:
+        """One document a session, in the order of ``session_members``."""
+        return _index([[stem for row in rows for stem in self.stems[row]] for rows in self.session_members])
 
     @cached_property
     def session_members(self) -> tuple[NDArray[np.int64], ...]:
@@ -70,13 +83,24 @@ class History:
 
     def lexical_scores(self, query: str) -> Scores:
         """BM25 of every event, 0 where no word is shared."""
-        words = tokens(query)
-        if self.lexical is None or not words:
-            return np.zeros(len(self))
-        known = [word for word in words if word in self.lexical.vocab_dict]
-        if not known:
-            return np.zeros(len(self))
-        return np.asarray(self.lexical.get_scores(known), dtype=np.float64)
+        return index_scores(self.lexical, query, len(self))
+
+
+def index_scores(index: bm25s.BM25 | None, query: str, size: int) -> Scores:
+    """BM25 of each of the ``size`` documents; 0 where the query shares no word, and without an index."""
+    known = [word for word in tokens(query) if word in index.vocab_dict] if index is not None else []
+    if index is None or not known:
+        return np.zeros(size)
+    return np.asarray(index.get_scores(known), dtype=np.float64)
+
+
+def _index(corpus: list[list[str]]) -> bm25s.BM25 | None:
+    """None where no document has a word."""
+    if not any(corpus):
+        return None
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    index.index(corpus, show_progress=False)
+    return index
 
 
 def load_history(persona_id: int, as_of: datetime | None) -> History:

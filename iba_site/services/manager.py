@@ -24,6 +24,7 @@ ORDER = ("postgres", "redis", "embeddings", "offline", "worker", "web")
 def run_dir() -> Path:
     path = env.home() / "run"
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.chmod(0o700)  # it holds the passwords of the services
     return path
 
 

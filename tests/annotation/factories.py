@@ -71,6 +71,7 @@ def make_run(*, methods: Sequence[str] = METHODS, personas: int = 2, humans_requ
     )  # fmt: skip
     manifest = {
         "methods": list(methods),
+        "repeats": 1,
         "policy": {"version": "1", "panel": list(PANEL), "humans_required": humans_required},
     }
     run = Run.objects.create(

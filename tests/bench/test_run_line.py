@@ -26,7 +26,9 @@ def test_four_methods_are_scored_and_a_second_run_replays_every_call_and_says_th
     first = wait_until_over(launch_run(**wish))
 
     units = Unit.objects.filter(run=first)
-    assert Counter(units.values_list("status", flat=True)) == {"scored": 16}, list(units.values_list("error", flat=True))
+    assert Counter(units.values_list("status", flat=True)) == {"scored": 16}, list(
+        units.values_list("error", flat=True)
+    )
     assert Trajectory.objects.count() == 16
     for cell in results_of(first)["cells"]:
         assert cell["planned"] == 4

@@ -67,7 +67,7 @@ def test_the_launch_button_follows_the_form_and_refusals_stay_on_the_page(page_a
     page.goto("/runs/new/")
     page.get_by_label("Model").select_option("qwen")
     expect(page.locator("#launch-units")).to_contain_text("judges must be named")
-    page.get_by_label("judge-a").check()
+    page.get_by_label("judge-a", exact=True).check()
     # 6 tasks x 4 methods
     expect(page.get_by_role("button", name="Launch 24 units")).to_be_visible()
     page.get_by_label("Repeats").fill("99")

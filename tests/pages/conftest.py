@@ -20,6 +20,7 @@ from bench.models import (
     Run,
     Scenario,
     Task,
+    Trajectory,
 )
 from bench.runs.launch import launch_run
 from bench.texts import text_sha256
@@ -34,7 +35,7 @@ def sign_in(role: str) -> Client:
     """A client of a person in that role; "outsider" is in no group."""
     user = User.objects.create_user(f"{role}-person")
     if role != "outsider":
-        user.groups.add(Group.objects.get(name=role))
+        user.groups.add(Group.objects.get_or_create(name=role)[0])
     client = Client()
     client.force_login(user)
     return client
@@ -151,6 +152,10 @@ def finish(run: Run, *, simulated: bool = False) -> Run:
         act_out(unit, {} if unit.method == "iba" else {2: "not_retrieved"}, rationale=f"Says so {HOSTILE}")
     Run.objects.filter(pk=run.pk).update(status="done", simulated=simulated, finished_at=START)
     return Run.objects.get(pk=run.pk)
+
+
+def trajectory_of(run: Run, method: str, kind: str = "call_api") -> Trajectory:
+    return Trajectory.objects.filter(unit__run=run, unit__method=method, unit__task__scenario__action_kind=kind).first()
 
 
 @pytest.fixture

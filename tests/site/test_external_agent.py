@@ -50,7 +50,9 @@ def test_the_example_client_works_through_all_tasks_and_is_graded(client: httpx.
 def test_a_client_that_died_is_given_the_same_unit_with_what_it_was_served(client: httpx.Client):
     run_id = open_run(client)
     first = client.post(f"/api/external/runs/{run_id}/next").json()
-    served = client.post(f"/api/external/units/{first['unit']}/search", json={"query": "dinner", "k": 3}).json()["events"]
+    served = client.post(f"/api/external/units/{first['unit']}/search", json={"query": "dinner", "k": 3}).json()[
+        "events"
+    ]
     again = client.post(f"/api/external/runs/{run_id}/next").json()
     assert again["unit"] == first["unit"]
     assert again["evidence_served"] == served

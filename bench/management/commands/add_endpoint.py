@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from agents.endpoints import Endpoint as ModelEndpoint
@@ -53,5 +54,11 @@ class Command(JsonCommand):
         }
         if options["key_stdin"]:
             fields["key_encrypted"] = encrypt_key(sys.stdin.readline().strip())
+        try:
+            # The address was checked above; the field would refuse names without a dot, such as those in Docker.
+            Endpoint(slug=slug, **fields).clean_fields(exclude=["base_url"])
+        except ValidationError as error:
+            name, faults = next(iter(error.message_dict.items()))
+            raise ValueError(f"{name.replace('_', '-')}: {faults[0]}") from error
         _, created = Endpoint.objects.update_or_create(slug=slug, defaults=fields)
         return {"slug": slug, "created": created}

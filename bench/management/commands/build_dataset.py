@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from bench.catalogue import load_catalogue
 from bench.catalogue.store import store_catalogue
+from bench.generation.authors import author_of
 from bench.generation.build import Recipe, build_dataset
 from bench.management.base import JsonCommand
 from iba_site import services
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 class Command(JsonCommand):
@@ -24,6 +28,9 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         recipe = Recipe(options["name"], options["size"], options["seed"], options["noise"], options["author"])
+        if not NAME.fullmatch(recipe.name):
+            raise ValueError(f"name {recipe.name!r}: use up to 60 letters, digits, - and _")
+        author_of(recipe.author, options["model"])
         catalogue = load_catalogue()
         store_catalogue(catalogue)
         services.ensure("embeddings")

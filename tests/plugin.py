@@ -1,4 +1,4 @@
-"""Real services for all tests: embedded PostgreSQL and Redis under an IBA_HOME of the tests' own."""
+"""Real services for all tests, under an IBA_HOME of their own. Loaded before pytest-django reads the settings."""
 
 from __future__ import annotations
 

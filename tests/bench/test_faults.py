@@ -1,0 +1,223 @@
+"""What goes wrong around the agent: a bad model server, dead embeddings, a broken database, a fault of our own."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from django.db import connection
+
+from agents.contract import LLMError
+from agents.registry import AGENTS
+from bench.models import Endpoint, EventVector, ModelCall, Trajectory, Unit, Verdict
+from bench.runs import tasks
+from bench.runs.calls import Bill, BooksUnavailable, DatabaseStore, StopSign
+from bench.runs.execute import act
+from bench.runs.launch import launch_run
+from bench.scoring.results import results_of
+from bench.search import vectors
+from tests.bench.live import canonical, wait_until_over
+
+KINDS = ("http429", "http500", "timeout", "malformed_json", "prose", "truncated", "empty_choices")
+ENDED = {"scored", "failed"}
+DEAD = "http://127.0.0.1:9/v1"  # the discard port: nobody answers
+
+
+def stand_in_as_endpoint(slug, faults, url, **fields):
+    """The stand-in as a registered endpoint, so that a time-out is a second and not a minute."""
+    values = {"base_url": url, "model": f"offline+{faults}", "family": "stand-in", "timeout_s": 1.5, **fields}
+    return Endpoint.objects.create(slug=slug, **values)
+
+
+def check_ending(run, offline):
+    """Every unit in a defined state, both denominators whole, errors counted beside the means."""
+    states = Counter(Unit.objects.filter(run=run).values_list("status", flat=True))
+    assert set(states) <= ENDED
+    for cell in results_of(run)["cells"]:
+        assert cell["planned"] == cell["evaluated"] + cell["errors"] + cell["unscored"]
+        assert cell["task_success"]["n"] == cell["evaluated"]
+    assert sum(cell["planned"] for cell in results_of(run)["cells"]) == states.total()
+    assert sum(cell["errors"] for cell in results_of(run)["cells"]) == states["failed"]
+    for unit in Unit.objects.filter(run=run, status="failed"):
+        assert unit.error  # says why
+        assert not Trajectory.objects.filter(unit=unit).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_fault_of_the_model_server_and_all_mixed_leave_every_unit_in_a_defined_state(tiny, offline, worker):
+    mixed = "+".join(f"{kind}=0.1" for kind in KINDS)
+    wanted = {kind: f"{kind}=0.2" for kind in KINDS} | {"mixed": mixed}
+    judges = ["offline-judge-a+prose=0.5", "offline-judge-b", "offline-judge-c"]
+    runs = {}
+    for slug, faults in wanted.items():
+        stand_in_as_endpoint(slug.replace("_", "-"), faults, offline.url)
+        wish = {"dataset": "tiny", "methods": ["rag", "react"], "limit": 2, "judges": judges, "max_in_flight": 4}
+        runs[slug] = launch_run(model=slug.replace("_", "-"), **wish)
+    for run in runs.values():
+        check_ending(wait_until_over(run), offline)
+
+    assert Unit.objects.filter(status="scored").count() > Unit.objects.count() / 2
+    # A 200 is bought; no request was answered twice and all that was answered is in the books.
+    kept = Counter(map(canonical, ModelCall.objects.values_list("request", flat=True)))
+    assert set(kept.values()) == {1}
+    answered = {body for body in offline.bought if '"model": "offline+timeout' not in body}
+    assert answered == {body for body in kept if '"model": "offline+timeout' not in body}
+    assert {exchange.status for exchange in offline.exchanges} >= {200, 429, 500}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_on_a_dead_endpoint_ends_with_errors_and_no_score_and_a_retry_finishes_it(tiny, offline, worker):
+    row = stand_in_as_endpoint("dies", "http500=1", offline.url, max_in_flight=8)
+    wish = {"dataset": "tiny", "methods": ["no_history"], "limit": 2, "judges": ["offline-judge-a"]}
+    run = wait_until_over(launch_run(model="dies", **wish))
+    (cell,) = results_of(run)["cells"]
+    assert (cell["planned"], cell["evaluated"], cell["errors"]) == (2, 0, 2)
+    assert cell["task_success"]["mean"] is None
+    error = Unit.objects.filter(run=run).first().error
+    assert "status 500" in error
+    assert "resume the run" in error
+
+    from bench.runs.claim import retry_failed
+
+    Endpoint.objects.filter(pk=row.pk).update(model="offline")
+    assert retry_failed(run.pk) == 2
+    tasks.dispatch(run.pk)
+    run = wait_until_over(run)
+    assert results_of(run)["cells"][0]["evaluated"] == 2
+
+
+def act_here(run):
+    """The first unit of the run, worked on in this process."""
+    unit = Unit.objects.filter(run=run).first()
+    act(unit.pk, "here")
+    unit.refresh_from_db()
+    return unit
+
+
+@pytest.fixture
+def run_of_rag(tiny, offline):
+    return launch_run(dataset="tiny", methods=["rag"], model="offline", limit=1)
+
+
+def test_dead_embeddings_during_search_are_an_infrastructure_failure(run_of_rag, monkeypatch):
+    vectors.query_vector.cache_clear()
+    connection.cursor().execute("DELETE FROM bench_textvector WHERE kind = 'query'")
+    monkeypatch.setenv("EMBEDDINGS_URL", DEAD)
+    unit = act_here(run_of_rag)
+    assert unit.status == "failed"
+    assert "can't be reached" in unit.error
+    assert not Trajectory.objects.exists()
+    (cell,) = results_of(run_of_rag)["cells"]
+    assert (cell["planned"], cell["evaluated"], cell["errors"]) == (1, 0, 1)
+
+
+def test_missing_vectors_during_search_are_an_infrastructure_failure(run_of_rag):
+    EventVector.objects.all().delete()
+    unit = act_here(run_of_rag)
+    assert unit.status == "failed"
+    assert "embed_events" in unit.error
+
+
+def statement_fails(monkeypatch, part):
+    """From now on the database refuses statements with ``part`` in them, as a broken connection would."""
+    from django.db import OperationalError
+
+    def refuse(execute, sql, params, many, context):
+        if part in sql:
+            raise OperationalError("server closed the connection unexpectedly")
+        return execute(sql, params, many, context)
+
+    return connection.execute_wrapper(refuse)
+
+
+@pytest.mark.parametrize("table", ["bench_eventvector", "bench_modelcall"])
+def test_a_database_error_within_the_agents_course_is_never_scored(run_of_rag, monkeypatch, table):
+    with statement_fails(monkeypatch, table):
+        unit = act_here(run_of_rag)
+    assert unit.status == "failed"
+    assert "server closed the connection" in unit.error
+    assert not Trajectory.objects.exists()
+
+
+@pytest.mark.parametrize("of_a_call", [Bill, DatabaseStore, StopSign])
+def test_every_look_into_the_books_turns_database_errors_into_errors_that_no_agent_is_blamed_for(
+    run_of_rag, monkeypatch, of_a_call
+):
+    run_of_rag.budget_usd = 1.0
+    look = {
+        Bill: lambda: Bill(run_of_rag)(None),
+        DatabaseStore: lambda: DatabaseStore(run_id=run_of_rag.pk, unit_id=1, endpoint="x").get("key"),
+        StopSign: StopSign(run_of_rag.pk),
+    }[of_a_call]
+    with statement_fails(monkeypatch, "SELECT"), pytest.raises(BooksUnavailable) as caught:
+        look()
+    assert isinstance(caught.value, LLMError)
+    assert caught.value.termination.is_infrastructure
+
+
+def test_an_agent_that_raises_is_an_agents_failure_and_scores_0(run_of_rag, monkeypatch):
+    def broken(task, **_):
+        raise RuntimeError("the agent's own fault")
+
+    replaced = AGENTS["rag"].__class__("rag", broken, "RAG")
+    monkeypatch.setitem(AGENTS, "rag", replaced)
+    unit = act_here(run_of_rag)
+    assert unit.trajectory.termination == "agent_error"
+    (cell,) = results_of(run_of_rag)["cells"]
+    assert (cell["evaluated"], cell["errors"], cell["task_success"]["mean"]) == (1, 0, 0.0)
+
+
+def test_a_fault_of_our_own_fails_the_unit_at_once_with_its_reason(run_of_rag):
+    unit = Unit.objects.get(run=run_of_rag)
+    Unit.objects.filter(pk=unit.pk).update(method="an_agent_that_was_removed")
+    with pytest.raises(ValueError, match="unknown method"):
+        tasks.act_unit.run(unit.pk)
+    unit.refresh_from_db()
+    assert unit.status == "failed"
+    assert "unknown method 'an_agent_that_was_removed'" in unit.error
+
+
+def test_a_database_that_goes_away_leaves_the_unit_to_its_lease(run_of_rag, monkeypatch):
+    from django.db import OperationalError
+
+    unit = Unit.objects.get(run=run_of_rag)
+    with statement_fails(monkeypatch, "bench_trajectory"), pytest.raises(OperationalError):
+        tasks.act_unit.run(unit.pk)
+    unit.refresh_from_db()
+    assert unit.status == "running"
+    assert unit.lease_until is not None
+
+
+def test_a_judge_that_fails_leaves_its_verdicts_unscored_and_never_runs_the_agent_again(run_of_rag, offline):
+    from bench.runs.execute import judge
+
+    unit = Unit.objects.filter(run=run_of_rag).first()
+    texts = type(unit.task).objects.of_dataset(run_of_rag.dataset_id).filter(scenario__action_kind="generate")
+    Unit.objects.filter(pk=unit.pk).update(task=texts.first())
+    policy = run_of_rag.manifest["policy"] | {"panel": ["offline-judge-a+empty_choices=1", "nobody", "offline-judge-c"]}
+    run_of_rag.manifest["policy"] = policy
+    run_of_rag.save()
+    act(unit.pk, "here")
+    before = Trajectory.objects.values().get()
+    judge(unit.pk, "here")
+    unit.refresh_from_db()
+    assert unit.status == "scored"
+    assert Trajectory.objects.values().get() == before
+    by_judge = {name: set(values) for name, values in _values_by_judge().items()}
+    assert by_judge["nobody"] == {""}
+    assert by_judge["offline-judge-a+empty_choices=1"] == {""}
+    assert by_judge["offline-judge-c"] <= {"pass", "fail", "cannot_judge"}
+
+
+def _values_by_judge():
+    found = {}
+    for name, value in Verdict.objects.filter(source="judge").values_list("name", "value"):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def test_the_oracle_searches_gold_and_a_database_error_there_is_no_agents_fault(tiny, offline, monkeypatch):
+    run = launch_run(dataset="tiny", methods=["oracle"], model="offline", limit=1)
+    with statement_fails(monkeypatch, "bench_checkpoint_evidence"):
+        unit = act_here(run)
+    assert unit.status == "failed"

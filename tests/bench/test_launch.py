@@ -1,0 +1,162 @@
+"""Starting runs, and stopping them: cancel, pause, resume, budget."""
+
+from __future__ import annotations
+
+import pytest
+from django.db.models import Sum
+from kombu.exceptions import OperationalError as QueueError
+
+from bench.models import Endpoint, ModelCall, Run, Unit
+from bench.runs import claim as hands
+from bench.runs import tasks
+from bench.runs.launch import LaunchError, launch_run, plan_run
+from bench.scoring.results import results_of
+from tests.annotation.factories import make_run
+from tests.bench.live import wait_for, wait_until_over
+
+
+@pytest.fixture
+def small(db):
+    """A dataset without vectors, for what never gets as far as a search."""
+    return make_run(personas=2).dataset
+
+
+def wish(dataset, **changes):
+    return {"dataset": dataset.name, "methods": ["iba", "rag"], "model": "offline", **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"dataset": "nowhere"}, r"unknown dataset 'nowhere'; there are: .*build_dataset --name nowhere"),
+        ({"methods": []}, "no method is named; allowed are iba"),
+        ({"methods": ["iba", "ibb"]}, "unknown method 'ibb'; allowed are iba"),
+        ({"methods": ["iba-memory"]}, "unknown method 'iba-memory'; allowed are .*iba-synthesis"),
+        ({"methods": ["rag-synthesis"]}, "unknown method"),
+        ({"model": "gpt-0"}, "unknown model 'gpt-0'; known are offline.*add_endpoint"),
+        ({"model": "offline+http429=2"}, r"unknown setting 'http429=2': use latency=SECONDS or KIND=0..1"),
+        ({"model": "offline+sabotage=0.1"}, "unknown setting 'sabotage=0.1'"),
+        ({"model": "offline" + "+prose=0.1" * 20}, "longer than 160 characters"),
+        ({"judges": ["offline-judge-a", "nobody"]}, "unknown model 'nobody'"),
+        ({"domains": ["gardening"]}, "unknown domain 'gardening'; there are: dining"),
+        ({"limit": 0}, "limit is 0; it must be from 1"),
+        ({"repeats": 21}, "repeats is 21; it must be from 1 to 20"),
+        ({"max_in_flight": 0}, "max_in_flight is 0; it must be from 1 to 1024"),
+        ({"budget_usd": 0}, "budget_usd is 0; it must be above 0"),
+        ({"budget_usd": float("nan")}, "budget_usd is nan"),
+        ({"budget_usd": float("inf")}, "budget_usd is inf"),
+    ],
+)
+def test_a_wish_that_does_not_fit_is_refused_with_the_remedy_and_nothing_is_written(small, offline, changes, says):
+    before = Run.objects.count(), Unit.objects.count()
+    with pytest.raises(LaunchError, match=says):
+        launch_run(**wish(small, **changes))
+    assert (Run.objects.count(), Unit.objects.count()) == before
+
+
+def test_a_real_endpoint_needs_judges_and_the_message_says_how_to_name_them(small):
+    Endpoint.objects.create(slug="real", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    with pytest.raises(LaunchError, match="judges must be named: --judges a,b,c"):
+        plan_run(**wish(small, model="real"))
+
+
+def test_a_key_that_is_not_in_the_environment_is_named(small, monkeypatch):
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    Endpoint.objects.create(slug="real", base_url="http://127.0.0.1:9/v1", model="m", family="f", key_env="NO_SUCH_KEY")
+    with pytest.raises(LaunchError, match=r"takes its key from \$NO_SUCH_KEY, which is not set"):
+        plan_run(**wish(small, model="real", judges=["offline-judge-a"]))
+
+
+def test_a_plan_counts_the_units_and_a_limit_takes_a_fair_part_of_each_persona(small, offline):
+    plan = plan_run(**wish(small, repeats=3, limit=2))
+    assert plan.units == 2 * 2 * 3
+    run = launch_run(**wish(small, repeats=3, limit=2))
+    units = Unit.objects.filter(run=run)
+    assert units.count() == 12
+    assert units.values("task__persona").distinct().count() == 2
+
+
+def test_a_method_named_twice_runs_once(small, offline):
+    assert plan_run(**wish(small, methods=["rag", "rag "])).methods == ["rag"]
+
+
+def test_a_queue_that_does_not_answer_leaves_the_run_whole_and_its_units_waiting(small, offline, monkeypatch):
+    def unreachable(*_):
+        raise QueueError("no Redis")
+
+    run = launch_run(**wish(small))
+    monkeypatch.setattr(tasks.act_unit, "delay", unreachable)
+    tasks.dispatch(run.pk)
+    units = Unit.objects.filter(run=run)
+    assert set(units.values_list("status", flat=True)) == {"queued"}
+    units.update(enqueued_at="2025-01-01T00:00Z")
+    assert hands.take_back_expired() == [run.pk]  # a heartbeat finds them again
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(tiny, offline, worker):
+    """One run through all of it. The go-between holds calls back, so that each stop comes in mid-work."""
+    Endpoint.objects.create(
+        slug="paid",
+        base_url=offline.url,
+        model="offline",
+        family="stand-in",
+        price_in_per_mtok_usd=10,
+        price_out_per_mtok_usd=100,
+    )
+    judges = ["offline-judge-a", "offline-judge-b", "offline-judge-c"]
+    offline.hold(after=3)
+    run = launch_run(
+        dataset="tiny", methods=["iba", "rag"], model="paid", judges=judges, limit=4, max_in_flight=4, budget_usd=1e-6
+    )
+
+    def units(status):
+        return Unit.objects.filter(run=run, status=status).count()
+
+    # The purse is empty after the first call: the run pauses, and nothing that was bought is lost.
+    offline.release()
+    wait_for("the budget pauses the run", lambda: Run.objects.filter(pk=run.pk, status="paused").exists())
+    wait_for("what was in flight is given back", lambda: units("running") + units("judging") == 0)
+    run.refresh_from_db()
+    assert run.budget_hit
+    assert units("failed") + units("cancelled") == 0
+    assert run.spent_usd == pytest.approx(ModelCall.objects.aggregate(sum=Sum("cost_usd"))["sum"])
+    assert run.spent_usd > run.budget_usd
+    calls = len(offline.exchanges)
+    hands.resume_run(run.pk)  # the purse is still empty
+    tasks.dispatch(run.pk)
+    wait_for("it pauses again", lambda: Run.objects.filter(pk=run.pk, status="paused", budget_hit=True).exists())
+    assert len(offline.exchanges) == calls
+
+    # With money it goes on, and is cancelled in mid-work.
+    wait_for("all is given back", lambda: units("running") + units("judging") == 0)
+    Run.objects.filter(pk=run.pk).update(budget_usd=100)
+    offline.hold(after=2)
+    hands.resume_run(run.pk)
+    tasks.dispatch(run.pk)
+    wait_for("calls wait for the model", lambda: offline.waiting >= 2)
+    hands.cancel_run(run.pk)
+    offline.release()
+    wait_for("what was in flight ends", lambda: units("running") + units("judging") + units("queued") == 0)
+    assert units("cancelled") > 0
+    assert units("failed") == 0
+    (iba, rag) = results_of(Run.objects.get(pk=run.pk))["cells"]
+    assert (iba["planned"], rag["planned"]) == (4, 4)
+
+    # Resumed by the same worker, it is paused, and resumed to its end.
+    offline.hold(after=4)
+    hands.resume_run(run.pk)
+    tasks.dispatch(run.pk)
+    wait_for("calls wait again", lambda: offline.waiting >= 2)
+    hands.pause_run(run.pk)
+    offline.release()
+    wait_for("in flight ends, unlike what waits", lambda: units("running") + units("judging") == 0)
+    assert units("queued") > 0
+    hands.resume_run(run.pk)
+    tasks.dispatch(run.pk)
+    run = wait_until_over(run)
+
+    assert units("scored") == 8
+    assert set(offline.bought.values()) == {1}
+    assert run.spent_usd == pytest.approx(ModelCall.objects.aggregate(sum=Sum("cost_usd"))["sum"])
+    assert all(cell["evaluated"] == 4 for cell in results_of(run)["cells"])
