@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -50,6 +50,9 @@ types: setup ## mypy, strict outside tests
 
 format: setup
 	@.venv/bin/ruff check --fix-only -q . ; .venv/bin/ruff format -q .
+
+screenshots: setup browser ## the pictures of the README, from the running demo site
+	@$(PY) tools/screenshots.py
 
 perf: setup ## timings, with a reference measured in the same run
 	@for suite in harness search ingest pages; do $(RUN) perf --suite $$suite --json - || exit 1; done

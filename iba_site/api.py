@@ -202,19 +202,6 @@ def show_results(request: HttpRequest, run_id: int, view: str = "combined", spli
     return {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **found}
 
 
-@api.post("/runs/{run_id}/{action}", response=RunOut)
-def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]:
-    """``action``: pause, resume, cancel or retry (the failed units)."""
-    _launchers_only(request)
-    run = _get_run(run_id)
-    actions = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
-    if action not in actions:
-        raise HttpError(422, f"unknown action {action!r}; allowed: {', '.join(actions)}")
-    actions[action](run.pk)
-    dispatch(run.pk)
-    return _run(_get_run(run_id))
-
-
 @api.get("/runs/{run_id}/trajectories", response=Page)
 def list_trajectories(request: HttpRequest, run_id: int, offset: Annotated[int, Field(ge=0)] = 0) -> dict[str, Any]:
     _results_only(request)
@@ -226,6 +213,20 @@ def list_trajectories(request: HttpRequest, run_id: int, offset: Annotated[int, 
         "total": total,
         "next_offset": following if following < total else None,
     }
+
+
+# After the other addresses below a run: the first that matches an address answers for all its methods.
+@api.post("/runs/{run_id}/{action}", response=RunOut)
+def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]:
+    """``action``: pause, resume, cancel or retry (the failed units)."""
+    _launchers_only(request)
+    run = _get_run(run_id)
+    actions = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
+    if action not in actions:
+        raise HttpError(422, f"unknown action {action!r}; allowed: {', '.join(actions)}")
+    actions[action](run.pk)
+    dispatch(run.pk)
+    return _run(_get_run(run_id))
 
 
 @api.get("/trajectories/{trajectory_id}")

@@ -16,6 +16,11 @@ from agents.contract import Engine, Evidence, Search
 
 Table = NDArray[np.float32]
 EVERYTHING = 100_000  # more events than any history has
+# Measured on gold events of 32 generated tasks, the topics given, 40 events shown: the best option alone 0.49,
+# with the shared side 0.53, with the rivals 0.54. Plain cosine 0.33; whitening the vectors made it worse.
+LEXICAL = 0.5  # weight of shared words beside the meaning
+BEST_EVENTS = 10  # of a topic, that tell which side of it a person shows
+RIVALS = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +58,32 @@ def topical(comparison: Comparison, groups: Sequence[slice]) -> Table:
 
     ``groups`` are the columns of each topic's options. Both means are taken off twice, over the options and over
     the topics: some events resemble every text, and some texts every event. The best option counts for its topic.
+    Then each topic is looked at again: a person shows mostly one side of it, so the option that its best
+    events share draws further events of the same kind.
     """
-    dense = double_centred(_best_of(double_centred(comparison.dense), groups))
-    lexical = double_centred(_best_of(comparison.lexical, groups))
-    return _by_column(dense) + LEXICAL * _by_column(lexical)
+    dense = double_centred(comparison.dense)
+    meaning = _by_column(double_centred(_best_of(dense, groups)))
+    first = meaning + LEXICAL * _by_column(double_centred(_best_of(comparison.lexical, groups)))
+    options = _by_column(dense) + LEXICAL * _by_column(double_centred(comparison.lexical))
+    shared = [_shared_side(options[:, group], first[:, place]) for place, group in enumerate(groups)]
+    return _by_column(first + np.stack(shared, axis=1)) if shared else first
 
 
-LEXICAL = 0.5  # weight of shared words beside the meaning
+def standing_out(table: Table, chosen: Sequence[int]) -> Table:
+    """(events, chosen topics) scores less a part of the best score among the topics that were not chosen."""
+    others = np.delete(table, list(chosen), axis=1)
+    rival = others.max(axis=1, keepdims=True) if others.shape[1] else np.zeros((len(table), 1), np.float32)
+    result: Table = table[:, list(chosen)] - RIVALS * rival
+    return result
+
+
+def _shared_side(options: Table, scores: Table) -> Table:
+    """(events,) scores of the options, weighed by how far each is ahead among the topic's best events."""
+    best = options[np.argsort(-scores, kind="stable")[:BEST_EVENTS]]
+    ahead = (best - best.mean(axis=1, keepdims=True)).sum(axis=0) / np.sqrt(BEST_EVENTS)
+    weights = np.exp(ahead - ahead.max())
+    result: Table = options @ (weights / weights.sum())
+    return result
 
 
 def double_centred(table: Table) -> Table:

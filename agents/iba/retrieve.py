@@ -10,7 +10,7 @@ import numpy as np
 from agents.budget import evidence_tokens, fit
 from agents.contract import JSON, LLM, Engine, Evidence, Limits, Search, Step, TaskInput, Topic
 from agents.dates import validity
-from agents.iba.comparing import Comparison, Table, compare, topical
+from agents.iba.comparing import Comparison, Table, compare, standing_out, topical
 from agents.iba.model import EvidenceNet
 from agents.iba.select import Candidate, choose, fold
 from agents.rendering import chat, item_lines, option_text, task_values, tool_lines, topic_lines
@@ -101,9 +101,10 @@ def _of_topics(
     task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table
 ) -> list[Candidate]:
     columns = {topic.slug: number for number, topic in enumerate(task.vocabulary)}
+    scored = standing_out(table, [columns[topic.slug] for topic in topics])
     found = []
-    for topic in topics:
-        scores = table[:, columns[topic.slug]]
+    for number, topic in enumerate(topics):
+        scores = scored[:, number]
         for row in np.argsort(-scores, kind="stable")[:PER_TOPIC]:
             if scores[row] >= LEAST:
                 found.append(Candidate(comparison.events[row], topic.slug, float(scores[row])))

@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 
 from tests.agents.agent_world import (
@@ -18,14 +19,14 @@ from tests.agents.agent_world import (
 
 from agents.acting import Brief, Draft
 from agents.arguments import cleaned, described, options_in, problems
-from agents.contract import Constraint, ConstraintKind, ConstraintStatus, Reply, ToolSpec
+from agents.contract import BadReply, Constraint, ConstraintKind, ConstraintStatus, Evidence, Reply, ToolSpec
 from agents.iba.act import act
 from agents.iba.agent import run
 from agents.iba.consequences import consequences
 from agents.iba.deep import deep_search
 from agents.iba.model import Alignment, EvidenceNet
-from agents.iba.retrieve import retrieve
-from agents.iba.think import accept
+from agents.iba.retrieve import asked_by_tools, retrieve
+from agents.iba.think import accept, think
 from agents.iba.verify import repair
 
 EVENTS = history()
@@ -57,11 +58,41 @@ def test_retrieval_drops_topics_that_the_vocabulary_lacks() -> None:
     assert retrieve(train_task(), llm=llm, search=search_over(EVENTS), limits=LIMITS).topics == ("travel.seat",)
 
 
+def test_a_parameter_that_offers_a_topics_options_asks_for_that_topic() -> None:
+    assert asked_by_tools(train_task()) == ("travel.seat",)
+    assert asked_by_tools(menu_task()) == ()
+
+
+def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:
+    row = {
+        "dimension": "travel.seat", "value": "aisle", "text": "", "polarity": "for", "kind": "trait", "scope": "",
+        "valid_until": None, "strength": 0.8, "evidence": ["e1"],
+    }  # fmt: skip
+    raw = json.dumps({"constraints": [row, row, row]})
+
+    class Cut(StandIn):
+        def complete(self, messages, **values):
+            if values["stage"] == "constraints":
+                raise BadReply("cut off", raw[:-20])
+            return super().complete(messages, **values)
+
+    found = think(train_task(), EvidenceNet(EVENTS, ("travel.seat",)), llm=Cut()).constraints
+    assert [(item.value, item.text) for item in found] == [("aisle", "Seat: Aisle. Gets up often and does not want to ask anybody to move.")] * 2
+
+
 def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
-    for topics in ((), VOCABULARY):
-        found = deep_search("aisle place on a train", search_over(EVENTS), 5, AS_OF, topics)
-        assert len(found) == 5
-        assert len({item.event_id for item in found}) == 5
+    found = deep_search("aisle place on a train", search_over(EVENTS), 5, AS_OF)
+    assert len(found) == 5
+    assert len({item.event_id for item in found}) == 5
+
+
+def test_deep_search_prefers_who_is_asked_about_and_who_does_not_ask() -> None:
+    said = [f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")]
+    texts = [*said, "Ana: the fair was loud this year", "Ben: the fair was loud this year", "Ana: the fair was loud, no?"]
+    events = [Evidence(f"ev{number}", AS_OF, "chat", text) for number, text in enumerate(texts)]
+    found = deep_search("Was Ben at the loud fair?", search_over(events), 11, AS_OF)
+    order = [item.text for item in found]
+    assert order.index(texts[9]) < order.index(texts[8]) < order.index(texts[10])
 
 
 def test_deep_search_looks_into_the_time_that_a_question_names() -> None:
