@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ def _template(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@lru_cache(maxsize=20_000)  # the texts of a history stand in many prompts
 def one_line(text: str) -> str:
     """A text as one visible line that cannot be taken for a heading."""
     visible = "".join(" " if unicodedata.category(char) in {"Cc", "Zl", "Zp"} else char for char in text)

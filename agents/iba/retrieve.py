@@ -63,7 +63,7 @@ def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> 
             **task_values(task),
             tools=tool_lines(task.tools),
             items=item_lines(list(items)[:ITEMS_SHOWN]),
-            topics=topic_lines(task.vocabulary, options=True),
+            topics=topic_lines(task.vocabulary, options=False),
             most=str(MOST_TOPICS),
         ),
         stage="topics",

@@ -103,8 +103,9 @@ def _index(corpus: list[list[str]]) -> bm25s.BM25 | None:
     return index
 
 
+@lru_cache(maxsize=4096)
 def load_history(persona_id: int, as_of: datetime | None) -> History:
-    """The events that are visible at ``as_of`` (all for None), cached by what they are."""
+    """The events that are visible at ``as_of`` (all for None). Cached: the events of a dataset version never change."""
     events = Event.objects.filter(persona_id=persona_id)
     if as_of is not None:
         events = events.visible(persona_id, as_of)
@@ -132,4 +133,5 @@ def _load(persona_id: int, last_position: int) -> History:
 
 def forget() -> None:
     """Drop the cached histories; for tests and after an import."""
+    load_history.cache_clear()
     _load.cache_clear()

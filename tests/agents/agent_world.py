@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -230,7 +231,8 @@ def search_over(events: Sequence[Evidence]) -> Callable[..., tuple[Evidence, ...
         if not query:
             return tuple(sorted(inside, key=lambda event: event.occurred_at, reverse=True)[:k])
         wanted = _vector(query)
-        return tuple(sorted(inside, key=lambda event: (-float(_vector(event.text) @ wanted), event.event_id))[:k])
+        scored = [replace(event, score=10 * float(_vector(event.text) @ wanted)) for event in inside]
+        return tuple(sorted(scored, key=lambda event: (-event.score, event.event_id))[:k])
 
     return search
 
