@@ -64,14 +64,17 @@ class Embedder:
         for at in range(0, len(missing), BATCH):
             batch = missing[at : at + BATCH]
             rows = await loop.run_in_executor(self._thread, self._encode, batch, kind)
-            for text, row in zip(batch, rows, strict=True):
-                found[text] = row
-                self._cache.put((kind, text), row)
+            found.update(zip(batch, rows, strict=True))
         return [vector for text in texts if (vector := found[text]) is not None]
 
     def _encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
-        readable = [self._readable(text, kind) for text in texts]
-        return [row.copy() for row in self._model.encode(readable, kind == "query")]
+        """In the model's one thread: what a request that came just before has encoded is not done again."""
+        missing = [text for text in texts if self._cache.get((kind, text)) is None]
+        if missing:
+            rows = self._model.encode([self._readable(text, kind) for text in missing], kind == "query")
+            for text, row in zip(missing, rows, strict=True):
+                self._cache.put((kind, text), row.copy())
+        return [vector for text in texts if (vector := self._cache.get((kind, text))) is not None]
 
     def _readable(self, text: str, kind: Kind) -> str:
         """``text`` as the engine can take it, cut to the model's length."""
