@@ -41,7 +41,7 @@ e2e: setup browser ## browser tests only
 	@tools/test tests/e2e
 
 lint: setup ## ruff, djlint, import rules, missing migrations
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/djlint templates --check --lint --quiet
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/djlint templates --lint --quiet
 	@.venv/bin/lint-imports
 	@$(RUN) makemigrations --check --dry-run
 
