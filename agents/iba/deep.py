@@ -19,7 +19,7 @@ POOL = 200
 SPEAKER = 0.6  # the question names who speaks; as much less where it names somebody else
 ASKS = 0.6  # a text that ends by asking tells less
 LENGTH = 0.6  # for each standard deviation of the logarithm: a longer text tells more
-IN_WINDOW = 2.0  # within the time that the question names
+IN_WINDOW = 3.0  # within the time that the question names
 TURNS = 5  # texts that somebody begins with a name and a colon, from which on that is a speaker
 
 _SPEAKER = re.compile(r"^([^\W\d_][^:\n]{0,40}): ")
