@@ -102,6 +102,15 @@ def topic_lines(topics: Iterable[Topic], *, options: bool) -> str:
     return "\n".join(_topic_line(topic, options) for topic in topics) or NONE
 
 
+def found_lines(evidence: Sequence[Evidence]) -> str:
+    """``- travel.seat: e1, e4``: which lines of ``evidence_lines`` were found for which topic; "none" where unknown."""
+    labels: dict[str, list[str]] = {}
+    for number, item in enumerate(evidence, 1):
+        if "." in item.topic:
+            labels.setdefault(item.topic, []).append(f"e{number}")
+    return "\n".join(f"- {topic}: {', '.join(found)}" for topic, found in sorted(labels.items())) or NONE
+
+
 def option_text(name: str, label: str, description: str) -> str:
     """One option as a sentence: "Seat: Aisle. Gets up often." The same wherever it is said, so embedded once."""
     return f"{name}: {label}. {description}"

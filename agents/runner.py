@@ -27,6 +27,7 @@ from agents.contract import (
     Usage,
 )
 from agents.course import Interrupted
+from agents.iba.comparing import Comparison, compare
 from agents.registry import AgentSpec
 from agents.rendering import one_line
 
@@ -47,7 +48,7 @@ def run_agent(
     """
     watch = _Watch(llm, search)
     try:
-        done = spec.function(task, llm=watch, search=watch.search, call_tool=call_tool, limits=limits)
+        done = spec.function(task, llm=watch, search=_WatchedSearch(watch), call_tool=call_tool, limits=limits)
     except Interrupted as stop:
         cause = stop.__cause__ if isinstance(stop.__cause__, Exception) else stop
         done = _ended(stop.trajectory, cause)
@@ -107,6 +108,11 @@ class _Watch:
         self._found.update((hit.event_id, one_line(hit.text)) for hit in hits)
         return hits
 
+    def compare(self, queries: Sequence[str]) -> Comparison:
+        found = compare(self._search, queries)
+        self._found.update((event.event_id, one_line(event.text)) for event in found.events)
+        return found
+
     def check_shown(self, trajectory: Trajectory, task: TaskInput) -> None:
         """Raises BudgetBroken where a prompt holds a found text that the trajectory does not report."""
         reported = "\n".join([one_line(task.request), *(one_line(item.text) for item in trajectory.evidence)])
@@ -114,6 +120,23 @@ class _Watch:
         for event_id, text in self._found.items():
             if len(text) >= SHORTEST_CHECKED and text not in reported and text in prompts:
                 raise BudgetBroken(f"event {event_id} was shown to the model but is not in the trajectory's evidence")
+
+
+class _WatchedSearch:
+    """The search that an agent is given: everything that it returns is remembered."""
+
+    def __init__(self, watch: _Watch) -> None:
+        self._watch = watch
+
+    def __call__(
+        self, query: str, *, k: int = 10, engine: Engine = Engine.HYBRID,
+        since: datetime | None = None, until: datetime | None = None,
+    ) -> tuple[Evidence, ...]:  # fmt: skip
+        return self._watch.search(query, k=k, engine=engine, since=since, until=until)
+
+    def compare(self, queries: Sequence[str]) -> Comparison:
+        """See ``agents.iba.comparing``."""
+        return self._watch.compare(queries)
 
 
 def _text_of(message: Mapping[str, Any]) -> str:

@@ -22,9 +22,19 @@ class Role(StrEnum):
 
 
 def role_of(user: Any) -> Role | None:
-    """The strongest role of a signed-in user; None for a user in no group."""
+    """The strongest role of a signed-in user; None for a user in no group.
+
+    Remembered on the user object, which lives as long as the request, so that many checks take one query.
+    """
     if not user.is_authenticated:
         return None
+    if not hasattr(user, "_iba_role"):
+        user._iba_role = _read_role(user)
+    role: Role | None = user._iba_role
+    return role
+
+
+def _read_role(user: Any) -> Role | None:
     if user.is_superuser:
         return Role.ADMIN
     names = {group.name for group in user.groups.all()}

@@ -203,7 +203,9 @@ def show_results(request: HttpRequest, run_id: int, view: str = "combined", spli
 
 
 @api.get("/runs/{run_id}/trajectories", response=Page)
-def list_trajectories(request: HttpRequest, run_id: int, offset: Annotated[int, Field(ge=0)] = 0) -> dict[str, Any]:
+def list_trajectories(
+    request: HttpRequest, run_id: int, offset: Annotated[int, Field(ge=0, le=10**9)] = 0
+) -> dict[str, Any]:
     _results_only(request)
     found = Trajectory.objects.filter(unit__run=_get_run(run_id)).select_related("unit__task").order_by("pk")
     total = found.count()

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
+
 from iba_site import services
 from iba_site.services import ServiceError
 
@@ -24,6 +26,8 @@ def main(arguments: list[str]) -> None:
     with_site = "--no-site" not in arguments
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
     try:
+        if with_site:
+            services.check_port()  # before minutes of work, not after
         services.ensure(*SERVICES[:4])
         manage("migrate", "--verbosity", "0")
         services.ensure("worker")
@@ -33,7 +37,7 @@ def main(arguments: list[str]) -> None:
         if with_site:
             record = services.ensure("web")["web"]
             print(f"\nthe site is at {record.url}  (make stop ends it)")
-    except ServiceError as error:
+    except (ServiceError, ImproperlyConfigured) as error:
         sys.exit(f"error: {error}")
 
 

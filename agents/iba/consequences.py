@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from agents.contract import LLM, Constraint, ConstraintKind, Evidence, TaskInput
 from agents.dates import validity
 from agents.iba.model import EvidenceNet
-from agents.iba.think import accept, ask_rows, topics_of
+from agents.iba.think import accept, ask_rows
+from agents.iba.topics import topics_of
 from agents.rendering import chat, constraint_lines, evidence_ids, evidence_lines, task_values, topic_lines
 
 SHORTEST = timedelta(days=1)

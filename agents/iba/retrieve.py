@@ -13,6 +13,7 @@ from agents.dates import validity
 from agents.iba.comparing import Comparison, Table, compare, standing_out, topical
 from agents.iba.model import EvidenceNet
 from agents.iba.select import Candidate, choose, fold
+from agents.iba.topics import asked_by_tools
 from agents.rendering import chat, item_lines, option_text, task_values, tool_lines, topic_lines
 
 MOST_TOPICS = 10
@@ -72,19 +73,6 @@ def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> 
     known = {topic.slug: topic for topic in task.vocabulary}
     slugs = dict.fromkeys([*asked_by_tools(task), *(reply.parsed or {}).get("topics", [])])
     return tuple(known[slug] for slug in slugs if slug in known)[:MOST_TOPICS]
-
-
-def asked_by_tools(task: TaskInput) -> tuple[str, ...]:
-    """Slugs of the topics whose options a parameter offers; the task's own domain where several fit as well."""
-    found = []
-    schemas = [schema for tool in task.tools for schema in tool.parameters.get("properties", {}).values()]
-    for schema in schemas:
-        offered = {str(value) for value in schema.get("enum", ()) if value is not None}
-        shared = {topic.slug: len(offered & {option.slug for option in topic.options}) for topic in task.vocabulary}
-        fitting = [slug for slug, count in shared.items() if count >= 2 and count == max(shared.values())]
-        own = [slug for slug in fitting if slug.startswith(f"{task.domain}.")]
-        found.extend((own or fitting)[:1])
-    return tuple(dict.fromkeys(found))
 
 
 def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]:

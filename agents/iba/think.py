@@ -21,7 +21,8 @@ from agents.contract import (
 )
 from agents.dates import validity
 from agents.iba.model import EvidenceNet, Thoughts
-from agents.rendering import chat, evidence_ids, evidence_lines, option_text, quoted, task_values, topic_lines
+from agents.iba.topics import topics_of
+from agents.rendering import chat, evidence_ids, evidence_lines, found_lines, option_text, quoted, task_values, topic_lines
 from agents.structured import schema_problem
 
 MOST_CONSTRAINTS = 24
@@ -36,6 +37,7 @@ def think(task: TaskInput, net: EvidenceNet, *, llm: LLM) -> Thoughts:
         **task_values(task),
         "topics": topic_lines(topics_of(task, net), options=True),
         "evidence": evidence_lines(net.evidence),
+        "found": found_lines(net.evidence),
     }
     notes = llm.complete(chat("iba/think_draft", **values), stage="think").text
     rows = ask_rows(chat("iba/think_constraints", **values, thoughts=quoted(notes)), llm=llm, stage="constraints")
@@ -71,12 +73,6 @@ def whole_rows(raw: str) -> list[JSON]:
             rows.append(row)
         rest = rest[end:].lstrip(", \n\r\t")
     return rows
-
-
-def topics_of(task: TaskInput, net: EvidenceNet) -> tuple[Topic, ...]:
-    """The predicted topics, or those of the task's domain where none was predicted."""
-    wanted = set(net.topics) or {topic.slug for topic in task.vocabulary if topic.slug.startswith(f"{task.domain}.")}
-    return tuple(topic for topic in task.vocabulary if topic.slug in wanted)
 
 
 def accept(

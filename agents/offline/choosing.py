@@ -13,7 +13,8 @@ from agents.offline.reading import Prompt
 from agents.offline.scoring import Array, Embed, centred, coverage, recency, standard, trust
 
 RESTATED_LAST = 4.0
-RESTATED = 1.6  # constraints that do not stand last are read with less attention
+RESTATED = 1.6
+LABELLED = 0.05  # on the scale of centred cosines, where a constraint names the option
 FAILED = 6.0
 PROFILE = 1.2
 EVIDENCE = 1.0
@@ -24,23 +25,44 @@ LITERAL = 10.0  # what the request names outright
 
 def weighted_lines(prompt: Prompt) -> list[tuple[str, float]]:
     """Every line that may speak for an option, with its weight."""
-    restated = RESTATED_LAST if prompt.last == "Constraints" else RESTATED
-    lines = [(text, restated) for _, text in prompt.constraints]
+    lines = [(text, restated_weight(prompt)) for _, text in prompt.constraints]
     lines.extend((text, FAILED) for text in prompt.failed)
     lines.extend((text, PROFILE * trust(text)) for text in prompt.profile)
     lines.extend((line.text, EVIDENCE * recency(line.at, prompt.now) * trust(line.text)) for line in prompt.evidence)
     return lines
 
 
-def option_scores(options: Sequence[str], about: str, prompt: Prompt, embed: Embed) -> Array:
-    """A score for each option's text; zeros where nothing speaks for any. ``about`` says what is chosen."""
+def option_scores(
+    options: Sequence[str], about: str, prompt: Prompt, embed: Embed, names: Sequence[str] = ()
+) -> Array:
+    """A score for each option's text; zeros where nothing speaks for any. ``about`` says what is chosen.
+
+    ``names`` are short names of the options, where they have any beside their texts.
+    """
     lines = weighted_lines(prompt)
     if not lines or len(options) < 2:
         return np.zeros(len(options), np.float32)
     texts = [text for text, _ in lines]
     for_option = centred(texts, options, embed) + WORDS * _overlap(texts, options)
     weights = np.array([weight for _, weight in lines], np.float32)
-    scores: Array = (weights * _relevance(texts, options, about, embed)) @ for_option
+    relevance = _relevance(texts, options, about, embed)
+    scores: Array = (weights * relevance) @ for_option
+    return scores + _by_label(names or options, texts[: len(prompt.constraints)], restated_weight(prompt), relevance)
+
+
+def restated_weight(prompt: Prompt) -> float:
+    """Constraints that do not stand last are read with less attention."""
+    return RESTATED_LAST if prompt.last == "Constraints" else RESTATED
+
+
+def _by_label(names: Sequence[str], constraints: Sequence[str], weight: float, relevance: Array) -> Array:
+    """What constraints of the shape "Seat: Aisle. ..." say by naming an option; the most relevant one counts."""
+    scores = np.zeros(len(names), np.float32)
+    for number, text in enumerate(constraints):
+        label = text.partition(". ")[0].partition(": ")[2]
+        for place, name in enumerate(names):
+            if label and coverage(name, label) >= 1.0:
+                scores[place] = max(scores[place], LABELLED * weight * (0.5 + float(relevance[number])))
     return scores
 
 
@@ -64,7 +86,7 @@ def pick(options: Mapping[str, str], about: str, prompt: Prompt, embed: Embed) -
     """The key of the best option; the first where nothing speaks for any. An option named in the request wins."""
     keys = list(options)
     texts = [options[key] or key.replace("_", " ") for key in keys]
-    scores = option_scores(texts, about, prompt, embed)
+    scores = option_scores(texts, about, prompt, embed, [key.replace("_", " ") for key in keys])
     named = [LITERAL * stands_in(key.replace("_", " "), prompt.request) for key in keys]
     return keys[int(np.argmax(scores + np.array(named, np.float32)))]
 

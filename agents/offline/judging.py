@@ -1,8 +1,12 @@
 """Three stand-in judges that differ in how they compare a checkpoint with the candidate.
 
-a: share of the checkpoint's content words (stemmed) in the best line of the candidate, pass from 0.5
-b: embedding similarity of the checkpoint and the best line, pass from 0.86
-c: cosine of character trigrams of the checkpoint and the best line, pass from 0.40
+a: share of the checkpoint's content words (stemmed) in the best line of the candidate, pass from 0.33
+b: embedding similarity of the checkpoint and the best line, pass from 0.855
+c: cosine of character trigrams of the checkpoint and the best line, sentence or clause, pass from 0.40
+
+Calibrated on 14 sentences of our own about things that the benchmark does not hold (dogs, choirs, hedges), each
+with the same fact in other words and two other facts: their majority passes 64% of the right ones, 21% of the
+others and none about something else.
 
 A candidate is only ever compared, so a text in it that addresses the judge changes nothing
 but its own likeness to the checkpoint; lines that do so are left out.
@@ -17,7 +21,7 @@ from collections import Counter
 from agents.offline.reading import labelled, split, unquoted
 from agents.offline.scoring import Embed, cosines, coverage
 
-THRESHOLDS = {"a": 0.5, "b": 0.86, "c": 0.40}
+THRESHOLDS = {"a": 0.33, "b": 0.855, "c": 0.40}
 LONGEST = 300  # characters; a longer line is taken sentence by sentence
 _ADDRESSES = re.compile(
     r"\b(?:judges?|graders?|verdicts?|rubric|checkpoints?|evaluat\w+|instructions?|system prompt"
@@ -26,6 +30,8 @@ _ADDRESSES = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
+_CLAUSE = re.compile(r"(?<=[.!?])\s+|[,;:]\s+")
+COMPARED = 8  # lines whose vectors are compared: the nearest by their letters
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -76,9 +82,20 @@ def _verdict(kind: str, label: str, point: str, lines: list[str], embed: Embed) 
 def _shares(kind: str, point: str, lines: list[str], embed: Embed) -> list[float]:
     if kind == "a":
         return [coverage(point, line) for line in lines]
-    if kind == "b":
-        return [float(value) for value in cosines([point], lines, embed, ("query", "passage"))[0]] if lines else []
-    return [_trigram_cosine(point, line) for line in lines]
+    letters = [max(_trigram_cosine(point, part) for part in _parts(line)) for line in lines]
+    if kind == "c" or not lines:
+        return letters
+    nearest = sorted(range(len(lines)), key=lambda number: (-letters[number], number))[:COMPARED]
+    near = cosines([point], [lines[number] for number in nearest], embed, ("query", "query"))[0]
+    shares = [0.0] * len(lines)
+    for number, value in zip(nearest, near, strict=True):
+        shares[number] = float(value)
+    return shares
+
+
+def _parts(line: str) -> list[str]:
+    """The line, its sentences and its clauses."""
+    return list(dict.fromkeys([line, *_SENTENCE.split(line), *(part for part in _CLAUSE.split(line) if part)]))
 
 
 def _trigram_cosine(one: str, other: str) -> float:

@@ -12,8 +12,9 @@ import numpy as np
 from agents.dates import Span, validity
 from agents.iba.scope import contexts
 from agents.offline.reading import Line, Prompt, TopicText
-from agents.offline.scoring import Array, Embed, centred, recency, trust
+from agents.offline.scoring import Array, Embed, centred, rare_overlap, recency, trust
 
+SHARED_WORDS = 0.01  # of a cosine, for each unit of shared rare words
 RELEVANT = 0.3  # standard deviations above the mean from which a line has to do with a topic
 FOLLOWS = 1.2  # the same, for a consequence of a state for another topic
 CITED = 4
@@ -36,8 +37,10 @@ def option_text(topic: TopicText, slug: str) -> str:
 
 
 def table(prompt: Prompt, embed: Embed) -> Table:
+    """Meaning and shared words, each line against every option; what an option likes in all lines is taken off."""
     texts = [option_text(topic, slug) for topic in prompt.topics for slug in topic.options]
-    scores = centred([line.text for line in prompt.evidence], texts, embed)
+    lines = [line.text for line in prompt.evidence]
+    scores = centred(lines, texts, embed) + SHARED_WORDS * rare_overlap(lines, texts)
     spread = float(scores.std()) or 1.0
     scores = scores / spread
     columns, start = {}, 0
@@ -45,6 +48,7 @@ def table(prompt: Prompt, embed: Embed) -> Table:
         columns[topic.slug] = slice(start, start + len(topic.options))
         start += len(topic.options)
     nearest = np.stack([scores[:, place].max(axis=1) for place in columns.values()], axis=1)
+    nearest = nearest - nearest.mean(axis=0, keepdims=True)
     return Table(scores, columns, nearest)
 
 
@@ -79,8 +83,11 @@ def consequences(prompt: Prompt, embed: Embed) -> list[dict[str, Any]]:
     return rows
 
 
-def _relevant(scored: Table, topic: int) -> list[int]:
-    """Lines that are among the nearest to this topic, or for which it is among the nearest topics."""
+def _relevant(scored: Table, topic: int, prompt: Prompt) -> list[int]:
+    """Lines that were found for this topic; where the prompt does not say, those that it is the nearest topic of."""
+    labels = prompt.found.get(prompt.topics[topic].slug, ())
+    if prompt.found:
+        return [index for index, line in enumerate(prompt.evidence) if line.label in labels]
     order = np.argsort(-scored.nearest, axis=1)[:, :NEAREST_TOPICS]
     return [
         index for index in range(scored.scores.shape[0])
@@ -90,7 +97,7 @@ def _relevant(scored: Table, topic: int) -> list[int]:
 
 def _topic_rows(topic: TopicText, number: int, scored: Table, prompt: Prompt) -> list[dict[str, Any]]:
     """A line that holds for a while speaks for its nearest topic only; what it means for others is asked apart."""
-    lines, indices = prompt.evidence, _relevant(scored, number)
+    lines, indices = prompt.evidence, _relevant(scored, number, prompt)
     limited = [index for index in indices if _state(lines[index]) is not None]
     states = [index for index in limited if int(scored.nearest[index].argmax()) == number]
     settled = [index for index in indices if index not in limited]

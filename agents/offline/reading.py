@@ -14,6 +14,7 @@ _EVIDENCE = re.compile(r"^\[(e\d+)\] (\d{4}-\d{2}-\d{2}) ([^:]{1,40}): (.*)$", r
 _LABELLED = re.compile(r"^\[([a-z]\d+)\] (.*)$", re.MULTILINE)
 _TOPIC = re.compile(r"^- ([\w-]+\.[\w-]+): ([^.]*)\. (.*)$", re.MULTILINE)
 _OPTIONS = re.compile(r"^(.*) \(([\w-]+ = .*)\)$", re.DOTALL)
+_FOUND = re.compile(r"^- ([\w-]+\.[\w-]+): (e\d+(?:, e\d+)*)$", re.MULTILINE)
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 
 
@@ -54,6 +55,7 @@ class Prompt:
     failed: tuple[str, ...] = ()
     items: tuple[dict[str, Any], ...] = ()
     tools: tuple[dict[str, Any], ...] = ()
+    found: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # topic -> labels of the lines found for it
     answered: tuple[str, ...] = field(default=())  # names of tools that were already called
     confirmed: bool = False
 
@@ -80,6 +82,7 @@ def read(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any
         failed=tuple(line.removeprefix("- ") for text in failed for line in text.splitlines() if line.startswith("- ")),
         items=_items(sections.get("Items", ""), told),
         tools=_tools(sections.get("Tools", ""), tools),
+        found={m[1]: tuple(m[2].split(", ")) for m in _FOUND.finditer(sections.get("Found for", ""))},
         answered=_called(messages),
         confirmed=any('"confirmation"' in text for text in told[-1:]),
     )

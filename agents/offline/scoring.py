@@ -6,8 +6,10 @@ their differences count: each is taken against the means of its row and its colu
 
 from __future__ import annotations
 
+import math
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -46,6 +48,18 @@ def centred(lines: Sequence[str], options: Sequence[str], embed: Embed) -> Array
     rows = raw - raw.mean(axis=1, keepdims=True)
     share = len(lines) / (len(lines) + COLUMN_SHRINKAGE)
     result: Array = (rows - share * rows.mean(axis=0, keepdims=True)).astype(np.float32)
+    return result
+
+
+def rare_overlap(lines: Sequence[str], options: Sequence[str]) -> Array:
+    """(lines, options) summed rarity of the shared stems, less the mean over the lines. Rare is what few lines have."""
+    sets = [stems(line) for line in lines]
+    counts = Counter(stem for words in sets for stem in words)
+    rarity = {stem: math.log(1 + len(lines) / count) for stem, count in counts.items()}
+    table = np.array(
+        [[sum(rarity[stem] for stem in words & stems(option)) for option in options] for words in sets], np.float32
+    ).reshape(len(lines), len(options))
+    result: Array = table - table.mean(axis=0, keepdims=True) if len(lines) else table
     return result
 
 

@@ -24,7 +24,7 @@ KINDS = {
 @require_GET
 @require(may_see_results)
 def agreement(request: HttpRequest) -> HttpResponse:
-    runs = list(Run.objects.select_related("dataset")[:100])
+    runs = list(Run.objects.select_related("dataset").defer("manifest", "results", "agreement")[:100])
     asked = request.GET.get("run", "")
     run = runs[0] if runs and not asked else _run(asked)
     if asked and run is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import prefetch_related_objects
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -15,7 +14,6 @@ from iba_site.access import may_see_results, role_of
 
 def check_results(user: Any) -> None:
     """Raises PermissionDenied for a role that must stay blind to results."""
-    prefetch_related_objects([user], "groups")  # the frame of the page asks for the role several times
     if not may_see_results(user):
         raise PermissionDenied(f"Results are not for your role, {role_of(user) or 'none'}.")
 

@@ -43,6 +43,8 @@ def _first_line(error: Exception) -> str:
 class JsonCommand(BaseCommand):
     """A command that writes one JSON document. Subclasses implement ``arguments`` and ``run``."""
 
+    requires_system_checks = ()  # they import every page and chart: seconds, for a command that shows none
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", metavar="PATH", help="write the result as JSON to PATH, - for standard output")
         self.arguments(parser)

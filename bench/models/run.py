@@ -35,6 +35,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     results = models.JSONField(null=True, blank=True, help_text="cells and pairs; null: to be computed anew")
+    agreement = models.JSONField(null=True, blank=True, help_text="who agrees with whom; null: to be computed anew")
 
     class Meta:
         ordering = ["-id"]

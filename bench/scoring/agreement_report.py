@@ -60,7 +60,16 @@ class _Given:
 
 
 def agreement_of(run: Run) -> dict[str, Any]:
-    """The agreement report of a run, as JSON values; nothing in it is NaN.
+    """The agreement report of a run as in ``measure_agreement``; kept with the run until a verdict changes."""
+    if run.agreement is None:
+        measured = measure_agreement(run)
+        Run.objects.filter(pk=run.pk).update(agreement=measured)
+        run.agreement = measured
+    return dict(run.agreement)
+
+
+def measure_agreement(run: Run) -> dict[str, Any]:
+    """The agreement report of a run, computed anew, as JSON values; nothing in it is NaN.
 
     ``pairs``: one row for every two raters with a common item. ``overall``:
     one row a kind over all its raters together (kappa is Fleiss' there).

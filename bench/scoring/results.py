@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Count, Q
 
 from agents.registry import resolve
-from bench.models import CheckpointScore, Run, Unit, UnitStatus
-from bench.scoring.intervals import clustered_mean, holm, paired_difference
+from bench.models import CheckpointScore, Run, Unit
+from bench.scoring.intervals import clustered_mean
+from bench.scoring.losses import loss_counts
 from bench.scoring.measures import Coverage, product_of_rates
+from bench.scoring.pairs import pairs, pairs_by_domain
 from bench.scoring.ppi import mean_interval
 from bench.scoring.repeats import over_tasks
+from bench.scoring.rows import METRICS, VIEWS, Row, unit_rows
 
-METRICS = ("behaviour_accuracy", "preference_satisfaction", "task_success")
-VIEWS = ("combined", "ai", "human")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One planned unit with its measures; None where unscored."""
-
-    method: str
-    task_id: int
-    repeat: int
-    persona_id: int
-    domain: str
-    split: str
-    status: str
-    behaviour_accuracy: float | None
-    preference_satisfaction: float | None
-    task_success: float | None
-    evidence_recall: float | None
-    over_applied: int | None
-    audit: bool
-    llm_calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    wall_s: float
-
-    @property
-    def error(self) -> bool:
-        return self.status == UnitStatus.FAILED
-
-    @property
-    def evaluated(self) -> bool:
-        return self.task_success is not None
+ByMethod = Mapping[str, Sequence[Row]]
 
 
 def results_of(run: Run) -> dict[str, Any]:
-    """``{"cells": [CELL], "paired": [PAIR]}`` from the combined scores; kept with the run until a verdict changes."""
+    """What ``compute`` returns of the combined scores; kept with the run until a verdict changes."""
     if run.results is None:
         computed = compute(run)
         Run.objects.filter(pk=run.pk).update(results=computed)
@@ -63,122 +32,74 @@ def results_of(run: Run) -> dict[str, Any]:
 
 
 def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]:
-    """Cells and pairs anew. ``view``: combined, ai or human. ``split``: dev, test or "" for both."""
-    rows = [row for row in unit_rows(run, view) if not split or row.split == split]
-    methods = [method for method in run.manifest["methods"] if any(row.method == method for row in rows)]
-    by_method = {method: [row for row in rows if row.method == method] for method in methods}
-    rates = _pass_rates(run, view)
+    """What a run amounts to, computed anew; a page needs nothing else. JSON values only.
+
+    ``view``: combined, ai or human. ``split``: dev, test or "" for both. Keys:
+    ``cells`` (one a method) and ``paired`` (every two methods and metric),
+    ``paired_by_domain`` (task success), ``views`` (view -> method -> task
+    success with both denominators), ``human_calibrated``, and ``losses``: the
+    counts of preference checkpoints as in ``loss_counts``, of combined scores.
+    """
+    if view not in VIEWS:
+        raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
+    sides = {name: _by_method(run, name, split) for name in VIEWS}
+    by_method = sides[view]
+    rates, per_task = _pass_rates(run, view, split), _checkpoints_per_task(run, split)
     return {
         "view": view,
         "split": split,
-        "human_calibrated": human_calibrated(run),
-        "cells": [_cell(run, method, by_method[method], rates.get(method, {})) for method in methods],
-        "paired": _pairs(by_method),
+        "human_calibrated": human_calibrated(sides["human"], sides["ai"]),
+        "views": {name: _task_success(side) for name, side in sides.items()},
+        "cells": [_cell(run, m, rows, rates.get(m, {}), per_task) for m, rows in by_method.items()],
+        "paired": pairs(by_method),
+        "paired_by_domain": pairs_by_domain(by_method),
+        "losses": loss_counts(run, split),
     }
 
 
-_ROW_FIELDS = (
-    "pk",
-    "method",
-    "task_id",
-    "repeat",
-    "task__persona_id",
-    "task__scenario__domain__slug",
-    "task__persona__split",
-    "status",
-    "trajectory__pk",
-    "trajectory__evidence_recall",
-    "trajectory__over_applied",
-    "trajectory__audit",
-    "trajectory__llm_calls",
-    "trajectory__tokens_in",
-    "trajectory__tokens_out",
-    "trajectory__cost_usd",
-    "trajectory__wall_s",
-)
+def _by_method(run: Run, view: str, split: str) -> dict[str, list[Row]]:
+    """The rows of each method that has one, in the order of the manifest."""
+    found: dict[str, list[Row]] = {method: [] for method in run.manifest["methods"]}
+    for row in unit_rows(run, view):
+        if not split or row.split == split:
+            found[row.method].append(row)
+    return {method: rows for method, rows in found.items() if rows}
 
 
-def human_calibrated(run: Run) -> dict[str, dict[str, Any]]:
+def _task_success(by_method: ByMethod) -> dict[str, dict[str, Any]]:
+    """Method -> ``{"task_success", "evaluated", "planned"}``."""
+    found = {}
+    for method, rows in by_method.items():
+        measure = clustered_mean([row.task_success for row in rows], [row.persona_id for row in rows])
+        found[method] = {"task_success": measure.to_json(), "evaluated": measure.n, "planned": len(rows)}
+    return found
+
+
+def human_calibrated(human: ByMethod, ai: ByMethod) -> dict[str, dict[str, Any]]:
     """Method -> task success as humans would grade it, by PPI++ from the random audit slice.
 
     Only trajectories of the audit slice that raters decided count as the human sample; escalated ones do not,
     since they are no random sample. A method without such a trajectory is left out. Each entry is
     ``{"estimate", "low", "high", "n_human", "n_ai"}``.
     """
-    human = {(r.method, r.task_id, r.repeat): r.task_success for r in unit_rows(run, "human") if r.audit}
-    machine: dict[str, list[Row]] = defaultdict(list)
-    for row in unit_rows(run, "ai"):
-        if row.task_success is not None:
-            machine[row.method].append(row)
     found = {}
-    for method, rows in machine.items():
-        graded = [(human.get((method, r.task_id, r.repeat)), r.task_success) for r in rows]
-        sample = [(y, f) for y, f in graded if y is not None and f is not None]
-        rest = [f for y, f in graded if y is None and f is not None]
+    for method, rows in ai.items():
+        graded = {(r.task_id, r.repeat): r.task_success for r in human.get(method, []) if r.audit}
+        both = [(graded.get((r.task_id, r.repeat)), r.task_success) for r in rows]
+        sample = [(y, f) for y, f in both if y is not None and f is not None]
+        rest = [f for y, f in both if y is None and f is not None]
         if sample:
             estimate, low, high = mean_interval([y for y, _ in sample], [f for _, f in sample], rest)
-            found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": len(rows)}
+            n_ai = len(sample) + len(rest)
+            found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": n_ai}
     return found
 
 
-def unit_rows(run: Run, view: str = "combined") -> list[Row]:
-    """One row a unit of the run, in two queries."""
-    if view not in VIEWS:
-        raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
-    measures = _measures(run, view)
-    rows = []
-    for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
-        _, method, task, repeat, persona, domain, split, status, trajectory, recall, over, audit, *cost = values
-        behaviour, preference, success = measures.get(trajectory, (None, None, None))
-        calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
-        rows.append(
-            Row(
-                method, task, repeat, persona, domain, split, status, behaviour, preference, success,
-                recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
-            )
-        )  # fmt: skip
-    return rows
-
-
-def _measures(run: Run, view: str) -> dict[int, tuple[float | None, float | None, float | None]]:
-    """Behaviour accuracy, preference satisfaction and task success of each trajectory."""
-    passed, known = Q(**{view: "pass"}), Q(**{f"{view}__in": ["pass", "fail"]})
-    task, preference = Q(checkpoint__kind="task"), Q(checkpoint__kind="preference")
-    counted = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run)
-        .order_by()
-        .values_list("trajectory_id")
-        .annotate(
-            task=Count("pk", filter=task),
-            task_known=Count("pk", filter=task & known),
-            task_passed=Count("pk", filter=task & passed),
-            pref=Count("pk", filter=preference),
-            pref_known=Count("pk", filter=preference & known),
-            pref_passed=Count("pk", filter=preference & passed),
-        )
-    )
-    return {
-        trajectory: (
-            _share(t, t_known, t_passed),
-            _share(p, p_known, p_passed),
-            _all_passed(t + p, t_known + p_known, t_passed + p_passed),
-        )
-        for trajectory, t, t_known, t_passed, p, p_known, p_passed in counted
-    }
-
-
-def _share(count: int, known: int, passed: int) -> float | None:
-    return passed / count if count and known == count else None
-
-
-def _all_passed(count: int, known: int, passed: int) -> float | None:
-    return float(passed == count) if count and known == count else None
-
-
-def _pass_rates(run: Run, view: str) -> dict[str, dict[str, float]]:
+def _pass_rates(run: Run, view: str, split: str) -> dict[str, dict[str, float]]:
     """Method -> checkpoint kind -> pass rate over scored checkpoints, for all-pass against the product."""
+    where = {"trajectory__unit__task__persona__split": split} if split else {}
     rows = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run, **{f"{view}__in": ["pass", "fail"]})
+        CheckpointScore.objects.filter(trajectory__unit__run=run, **{f"{view}__in": ["pass", "fail"]}, **where)
         .order_by()
         .values_list("trajectory__unit__method", "checkpoint__kind")
         .annotate(n=Count("pk"), passed=Count("pk", filter=Q(**{view: "pass"})))
@@ -189,11 +110,12 @@ def _pass_rates(run: Run, view: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def _cell(run: Run, method: str, rows: Sequence[Row], rates: dict[str, float]) -> dict[str, Any]:
+def _cell(
+    run: Run, method: str, rows: Sequence[Row], rates: Mapping[str, float], per_task: Mapping[str, float]
+) -> dict[str, Any]:
     spec = resolve(method)
     evaluated = [row for row in rows if row.evaluated]
     coverage = Coverage(len(rows), len(evaluated))
-    per_task = _checkpoints_per_task(run)
     return {
         "method": method,
         "label": spec.label,
@@ -243,10 +165,10 @@ def _repeats(rows: Sequence[Row], k: int) -> dict[str, Any] | None:
     return asdict(over_tasks(list(trials.values()), k))
 
 
-def _checkpoints_per_task(run: Run) -> dict[str, float]:
+def _checkpoints_per_task(run: Run, split: str) -> dict[str, float]:
     """Mean number of checkpoints of a task by kind."""
     rows = (
-        Unit.objects.filter(run=run)
+        Unit.objects.filter(run=run, **({"task__persona__split": split} if split else {}))
         .order_by()
         .values_list("task__checkpoints__kind")
         .annotate(checkpoints=Count("task__checkpoints", distinct=True), tasks=Count("task", distinct=True))
@@ -254,65 +176,6 @@ def _checkpoints_per_task(run: Run) -> dict[str, float]:
     return {kind: checkpoints / tasks for kind, checkpoints, tasks in rows if kind}
 
 
-def _expected(rates: dict[str, float], per_task: dict[str, float]) -> float:
+def _expected(rates: Mapping[str, float], per_task: Mapping[str, float]) -> float:
     """Task success if the checkpoints of a task failed independently of one another, 0..1."""
     return product_of_rates(rate ** per_task.get(kind, 0) for kind, rate in rates.items())
-
-
-def _pairs(by_method: dict[str, list[Row]]) -> list[dict[str, Any]]:
-    """Every two methods on the units that both have, with Holm's adjustment over all of one metric."""
-    pairs = []
-    for metric in METRICS:
-        found = []
-        for a, b in combinations(by_method, 2):
-            found.append(_pair(a, b, metric, by_method[a], by_method[b]))
-        known = [pair for pair in found if pair["p"] is not None]
-        for pair, adjusted in zip(known, holm([pair["p"] for pair in known]), strict=True):
-            pair["p_holm"] = round(adjusted, 5)
-        pairs += found
-    return pairs
-
-
-def _pair(a: str, b: str, metric: str, rows_a: Sequence[Row], rows_b: Sequence[Row]) -> dict[str, Any]:
-    other = {(row.task_id, row.repeat): row for row in rows_b}
-    both = [(row, other[key]) for row in rows_a if (key := (row.task_id, row.repeat)) in other]
-    difference = paired_difference(
-        [getattr(x, metric) for x, _ in both],
-        [getattr(y, metric) for _, y in both],
-        [x.persona_id for x, _ in both],
-    )
-    return {
-        "a": a,
-        "b": b,
-        "metric": metric,
-        "difference": difference.difference,
-        "low": difference.low,
-        "high": difference.high,
-        "n": difference.n,
-        "p": difference.p,
-        "distinguishable": difference.distinguishable,
-        "words": difference.words,
-    }
-
-
-def funnel_of(run: Run, **where: Any) -> dict[str, list[dict[str, Any]]]:
-    """Method -> stage, number and share of the failed preference checkpoints that each stage lost.
-
-    ``where`` narrows by ORM look-ups on the score, such as ``checkpoint__conflict="drift"``.
-    """
-    rows = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run, **where)
-        .exclude(gap="")
-        .order_by()
-        .values_list("trajectory__unit__method", "gap")
-        .annotate(count=Count("pk"))
-    )
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for method, gap, count in rows:
-        counts[method][gap] += count
-    return {method: _shares(counts[method]) for method in run.manifest["methods"] if method in counts}
-
-
-def _shares(counts: Counter[str]) -> list[dict[str, Any]]:
-    total = counts.total()
-    return [{"stage": stage, "count": count, "share": count / total} for stage, count in counts.most_common()]

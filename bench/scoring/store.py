@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from agents.contract import Trajectory as Course
 from agents.serialise import from_json
@@ -129,7 +130,8 @@ def _score_chunk(ids: Sequence[int]) -> None:
     CheckpointScore.objects.bulk_create(
         scores, update_conflicts=True, unique_fields=["trajectory", "checkpoint"], update_fields=list(_FIELDS)
     )
-    Run.objects.filter(pk__in=policies, results__isnull=False).update(results=None)
+    kept = Q(results__isnull=False) | Q(agreement__isnull=False)
+    Run.objects.filter(kept, pk__in=policies).update(results=None, agreement=None)
 
 
 def _checkpoint_evidence(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:

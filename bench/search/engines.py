@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +15,10 @@ from pgvector import Vector
 
 from agents.contract import Engine, Evidence, SearchUnavailable
 from agents.embeddings import EmbeddingError
+from agents.iba.comparing import Comparison
 from agents.iba.deep import deep_search
 from bench.database import release_connection
+from bench.search.comparing import compare_history
 from bench.search.history import History, Scores, load_history
 from bench.search.sessions import standardised, with_sessions
 from bench.search.vectors import EmbeddingsMissing, query_vector
@@ -48,8 +52,18 @@ class HistorySearch:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> tuple[Evidence, ...]:
-        try:
+        with self._our_fault():
             return search_history(self.persona_id, self.as_of, query, k=k, engine=engine, since=since, until=until)
+
+    def compare(self, queries: Sequence[str]) -> Comparison:
+        """Every visible event against every query; see ``agents.iba.comparing``."""
+        with self._our_fault():
+            return compare_history(load_history(self.persona_id, self.as_of), tuple(queries))
+
+    @contextmanager
+    def _our_fault(self) -> Iterator[None]:
+        try:
+            yield
         except (DatabaseError, EmbeddingError, EmbeddingsMissing, LookupError) as error:
             raise SearchUnavailable(f"the history of persona {self.persona_id} cannot be searched: {error}") from error
         finally:

@@ -5,6 +5,7 @@ used and nothing of that kind is started here.
 """
 
 from iba_site.services.manager import (
+    check_port,
     database_url,
     embeddings_url,
     ensure,
@@ -19,6 +20,7 @@ from iba_site.services.process import ServiceError
 
 __all__ = [
     "ServiceError",
+    "check_port",
     "database_url",
     "embeddings_url",
     "ensure",

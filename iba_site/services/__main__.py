@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
+
 from iba_site.services import ServiceError, ensure, status, stop
 
 
@@ -18,7 +20,7 @@ def main(arguments: list[str]) -> int:
         elif verb == "stop":
             for name in stop(*names):
                 print(f"stopped {name}", file=sys.stderr)
-    except ServiceError as error:
+    except (ServiceError, ImproperlyConfigured) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if verb != "stop":

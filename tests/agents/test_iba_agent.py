@@ -25,8 +25,9 @@ from agents.iba.agent import run
 from agents.iba.consequences import consequences
 from agents.iba.deep import deep_search
 from agents.iba.model import Alignment, EvidenceNet
-from agents.iba.retrieve import asked_by_tools, retrieve
+from agents.iba.retrieve import retrieve
 from agents.iba.think import accept, think
+from agents.iba.topics import asked_by_tools
 from agents.iba.verify import repair
 
 EVENTS = history()
@@ -88,7 +89,7 @@ def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
 
 def test_deep_search_prefers_who_is_asked_about_and_who_does_not_ask() -> None:
     said = [f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")]
-    texts = [*said, "Ana: the fair was loud this year", "Ben: the fair was loud this year", "Ana: the fair was loud, no?"]
+    texts = [*said, "Ana: the fair was loud this year.", "Ben: the fair was loud this year.", "Ana: the fair was loud this year?"]
     events = [Evidence(f"ev{number}", AS_OF, "chat", text) for number, text in enumerate(texts)]
     found = deep_search("Was Ben at the loud fair?", search_over(events), 11, AS_OF)
     order = [item.text for item in found]
@@ -96,7 +97,7 @@ def test_deep_search_prefers_who_is_asked_about_and_who_does_not_ask() -> None:
 
 
 def test_deep_search_looks_into_the_time_that_a_question_names() -> None:
-    found = deep_search("what did the bank take last July?", search_over(EVENTS), 6, AS_OF)
+    found = deep_search("what did the water company take last July?", search_over(EVENTS), 6, AS_OF)
     assert "ev14" in {item.event_id for item in found}  # 2025-07-19 bank
 
 

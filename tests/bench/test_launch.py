@@ -21,8 +21,8 @@ def small(db):
     return make_run(personas=2).dataset
 
 
-def wish(dataset, **changes):
-    return {"dataset": dataset.name, "methods": ["iba", "rag"], "model": "offline", **changes}
+def wish(small, **changes):
+    return {"dataset": small.name, "methods": ["iba", "rag"], "model": "offline", **changes}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from django.db import ProgrammingError, transaction
 
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
-from bench.scoring.results import compute, funnel_of, results_of
+from bench.scoring.losses import loss_counts, stage_shares
+from bench.scoring.results import compute, results_of
 from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
 from tests.annotation.factories import PANEL, make_cast, make_run
 
@@ -125,7 +126,7 @@ def test_an_overruled_panel_is_where_that_gap_opened():
         say(score, "judge", judge, "fail")
     for name in ("ann", "ben"):
         say(score, "human", name, "pass", cast[name])
-    assert [row["stage"] for row in funnel_of(run)["iba"]] == ["judged_wrong"]
+    assert [row["stage"] for row in stage_shares(loss_counts(run))["iba"]] == ["judged_wrong"]
 
 
 def test_verdicts_can_be_neither_changed_nor_deleted():

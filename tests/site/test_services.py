@@ -17,7 +17,7 @@ import pytest
 import redis
 
 from iba_site.services import process
-from iba_site.services.manager import _check_version
+from iba_site.services.postgres import check_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -184,7 +184,7 @@ def test_a_database_of_another_version_is_left_alone_and_the_message_says_what_t
 
 
 def test_an_empty_data_folder_is_no_other_version(tmp_path):
-    _check_version(tmp_path, Path("/no/such/server"))
+    check_version(tmp_path, Path("/no/such/server"))
 
 
 def test_a_killed_postgres_comes_back_with_its_data_and_a_deep_home_is_no_hindrance(new_home, tmp_path):

@@ -11,13 +11,14 @@ from itertools import repeat
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count
 
 from bench.dashboards.charts import Forest, IntervalRow, axis_end, forest
-from bench.models import CheckpointScore, Domain, Run, RunStatus
+from bench.dashboards.queries.overview import turned
+from bench.models import Domain, Run, RunStatus
 from bench.scoring.gap import GapStage, funnel
-from bench.scoring.intervals import holm, paired_difference
-from bench.scoring.results import METRICS, Row, unit_rows
+from bench.scoring.pairs import adjust, pairs, pairs_by_domain
+from bench.scoring.results import results_of
+from bench.scoring.rows import unit_rows
 
 METRIC_WORDS = {
     "task_success": "task success",
@@ -42,7 +43,7 @@ class Side:
 
 
 def finished_runs() -> list[Run]:
-    done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("results")
+    done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results", "agreement")
     return list(done.order_by("simulated", "-id")[:100])
 
 
@@ -64,7 +65,7 @@ def why_not_comparable(a: Run, b: Run) -> str:
 
 
 def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str, Any]:
-    """The knowledge-to-action funnel of one method: ``{stages, unknown, judged_wrong, drawn}``. One query."""
+    """The knowledge-to-action funnel of one method: ``{stages, unknown, judged_wrong, drawn}``."""
     counts = _gap_counts(side, domain, conflict)
     stages = funnel(stage for stage, count in counts.items() for stage in repeat(stage, count))
     start = stages[0].reached
@@ -90,22 +91,21 @@ def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str
 
 def _gap_counts(side: Side, domain: str, conflict: str) -> Counter[GapStage | None]:
     """Scored preference checkpoints by the stage that lost them; None for those that nothing lost."""
-    scores = CheckpointScore.objects.filter(
-        trajectory__unit__run=side.run, trajectory__unit__method=side.method, checkpoint__kind="preference"
-    ).exclude(combined="")
-    if domain:
-        scores = scores.filter(checkpoint__task__scenario__domain__slug=domain)
-    if conflict:
-        scores = scores.filter(checkpoint__conflict="" if conflict == "none" else conflict)
     counts: Counter[GapStage | None] = Counter()
-    for gap, combined, count in scores.order_by().values_list("gap", "combined").annotate(count=Count("pk")):
-        lost = combined == "fail" or gap == GapStage.JUDGED_WRONG
-        counts[GapStage(gap or GapStage.UNKNOWN) if lost else None] += count
+    for row in _losses(side):
+        here = domain in ("", row["domain"]) and conflict in ("", row["conflict"] or "none")
+        if here and row["combined"]:
+            lost = row["combined"] == "fail" or row["gap"] == GapStage.JUDGED_WRONG
+            counts[GapStage(row["gap"] or GapStage.UNKNOWN) if lost else None] += row["count"]
     return counts
 
 
+def _losses(side: Side) -> list[dict[str, Any]]:
+    return [row for row in results_of(side.run)["losses"] if row["method"] == side.method]
+
+
 def conflict_rates(a: Side, b: Side) -> list[dict[str, Any]]:
-    """Satisfied share of preference checkpoints by kind of conflict, for both sides. Two queries at most."""
+    """Satisfied share of preference checkpoints by kind of conflict, for both sides."""
     sides = {"a": _conflict_counts(a), "b": _conflict_counts(b)}
     kinds = sorted({kind for counts in sides.values() for kind in counts}, key=lambda kind: (kind != "", kind))
     return [
@@ -116,61 +116,51 @@ def conflict_rates(a: Side, b: Side) -> list[dict[str, Any]]:
 
 def _conflict_counts(side: Side) -> dict[str, dict[str, Any]]:
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    rows = (
-        CheckpointScore.objects.filter(trajectory__unit__run=side.run, trajectory__unit__method=side.method)
-        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"])
-        .order_by()
-        .values_list("checkpoint__conflict", "combined")
-        .annotate(count=Count("pk"))
-    )
-    for kind, combined, count in rows:
-        found[kind][combined] += count
+    for row in _losses(side):
+        if row["combined"] in ("pass", "fail"):
+            found[row["conflict"]][row["combined"]] += row["count"]
     return {k: {"n": c.total(), "passed": c["pass"], "share": c["pass"] / c.total()} for k, c in found.items()}
 
 
 def paired(a: Side, b: Side) -> dict[str, Any]:
-    """``{"metrics": [...], "domains": [...]}``: differences over common units. Kept until a score changes."""
+    """``{"metrics": [...], "domains": [...], "common"}``: differences over the units that both have.
+
+    Two methods of one run are in its results; what spans two runs is kept in the cache until a score changes.
+    """
+    if a.run.pk == b.run.pk and a.method != b.method:
+        results = results_of(a.run)
+        return _shaped(results["paired"], results["paired_by_domain"], a.method, b.method)
     key = _key(a, b)
     found = cache.get(key)
     if found is None:
-        found = _paired(a, b)
+        found = _across(a, b)
         cache.set(key, found, timeout=24 * 3600)
     return dict(found)
 
 
 def _key(a: Side, b: Side) -> str:
     """Results change whenever a verdict does, so their content names the state."""
-    content = json.dumps([[s.run.pk, s.method, s.run.results] for s in (a, b)], sort_keys=True, default=str)
+    content = json.dumps([[s.run.pk, s.method, results_of(s.run)] for s in (a, b)], sort_keys=True, default=str)
     return f"paired-{hashlib.sha256(content.encode()).hexdigest()}"
 
 
-def _paired(a: Side, b: Side) -> dict[str, Any]:
-    rows_a = unit_rows(a.run)
-    rows_b = rows_a if a.run.pk == b.run.pk else unit_rows(b.run)
-    other = {(row.task_id, row.repeat): row for row in rows_b if row.method == b.method}
-    both = [
-        (row, other[key]) for row in rows_a if row.method == a.method and (key := (row.task_id, row.repeat)) in other
-    ]
-    metrics = [{"metric": m, "words": METRIC_WORDS[m], **_difference(both, m)} for m in METRICS]
-    slugs = sorted({x.domain for x, _ in both})
-    domains = [{"slug": s, **_difference([p for p in both if p[0].domain == s], "task_success")} for s in slugs]
-    for group in (metrics, domains):
-        for row in group:
-            row |= {"a": a.method, "b": b.method}
-        known = [row for row in group if row["p"] is not None]
-        for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
-            row["p_holm"] = adjusted
-    return {"metrics": metrics, "domains": domains, "common": len(both)}
+def _across(a: Side, b: Side) -> dict[str, Any]:
+    """As ``paired``, from the units of both runs; their methods may be the same, so the sides go by "a" and "b"."""
+    sides = {n: [r for r in unit_rows(s.run) if r.method == s.method] for n, s in (("a", a), ("b", b))}
+    found = _shaped(pairs(sides), pairs_by_domain(sides), "a", "b")
+    names = {"a": a.method, "b": b.method}
+    return {**found, **{group: [{**row, **names} for row in found[group]] for group in ("metrics", "domains")}}
 
 
-def _difference(both: Sequence[tuple[Row, Row]], metric: str) -> dict[str, Any]:
-    found = paired_difference(
-        [getattr(x, metric) for x, _ in both], [getattr(y, metric) for _, y in both], [x.persona_id for x, _ in both]
-    )
-    return {
-        "difference": found.difference, "low": found.low, "high": found.high, "n": found.n,
-        "p": found.p, "distinguishable": found.distinguishable,
-    }  # fmt: skip
+def _shaped(
+    metrics: Sequence[Mapping[str, Any]], domains: Sequence[Mapping[str, Any]], a: str, b: str
+) -> dict[str, Any]:
+    """The rows of these two, the first method first, with Holm's adjustment over what the page shows together."""
+    mine = {row["metric"]: dict(turned(row, a)) for row in metrics if {row["a"], row["b"]} == {a, b}}
+    rows = [{**mine[metric], "words": words} for metric, words in METRIC_WORDS.items()]
+    adjust(rows)
+    here = [{**turned(row, a), "slug": row["domain"]} for row in domains if {row["a"], row["b"]} == {a, b}]
+    return {"metrics": rows, "domains": here, "common": rows[0]["common"]}
 
 
 def difference_forest(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, simulated: bool) -> Forest | None:
@@ -193,5 +183,4 @@ def domain_names() -> dict[str, str]:
 
 
 def conflict_kinds(run: Run) -> list[str]:
-    kinds = CheckpointScore.objects.filter(trajectory__unit__run=run).order_by()
-    return sorted(kinds.exclude(checkpoint__conflict="").values_list("checkpoint__conflict", flat=True).distinct())
+    return sorted({row["conflict"] for row in results_of(run)["losses"]} - {""})

@@ -33,7 +33,7 @@ class Choice:
 def choose_run(asked: str, *, simulated: bool) -> Choice:
     """The newest finished run of each dataset, model and kind; simulated ones only if asked or alone. Two queries."""
     newest: dict[tuple[str, str, bool], Run] = {}
-    done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results")
+    done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results", "agreement")
     for one in done.order_by("-id")[:500]:
         newest.setdefault((one.dataset.name, one.model, one.simulated), one)
     real = [run for run in newest.values() if not run.simulated]
@@ -109,11 +109,11 @@ def against(cells: Sequence[Cell], paired: Sequence[Mapping[str, Any]]) -> list[
     if not names:
         return []
     leader = "iba" if "iba" in names else names[0]
-    mine = (_turned(pair, leader) for pair in pairs_of(paired) if leader in (pair["a"], pair["b"]))
+    mine = (turned(pair, leader) for pair in pairs_of(paired) if leader in (pair["a"], pair["b"]))
     return sorted((pair for pair in mine if pair["b"] in names), key=lambda pair: names.index(pair["b"]))
 
 
-def _turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
+def turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
     """The pair with ``leader`` first; the difference changes its sign with it."""
     if pair["a"] == leader or pair["difference"] is None:
         return pair if pair["a"] == leader else {**pair, "a": leader, "b": pair["a"]}

@@ -12,6 +12,7 @@ from bench.models import Domain, ModelCall, Run, Unit, UnitStatus
 from bench.runs.progress import DONE, Progress
 
 RECENT_CALLS = 500
+SIDES = ("ai", "human", "combined")
 
 
 def unit_counts(runs: Sequence[Run]) -> dict[int, Mapping[str, Any]]:
@@ -38,6 +39,25 @@ def progress_rows(run: Run, progress: Progress, domains: Sequence[Domain]) -> li
         }
         for method in run.manifest["methods"]
     ]
+
+
+def side_rows(results: Mapping[str, Any], methods: Sequence[str]) -> list[dict[str, Any]]:
+    """One row a method: task success as AI, humans and both grade it, and ``calibrated`` as humans would grade it.
+
+    ``calibrated`` has the shape of a measure, with ``n_human`` and ``n_ai``, or is None where no human graded
+    the audit slice.
+    """
+    rows = []
+    for method in methods:
+        estimate = results["human_calibrated"].get(method)
+        rows.append(
+            {
+                "method": method,
+                "sides": [results["views"][view][method] for view in SIDES],
+                "calibrated": {**estimate, "mean": estimate["estimate"]} if estimate else None,
+            }
+        )
+    return rows
 
 
 def domains_of(progress: Progress) -> list[Domain]:

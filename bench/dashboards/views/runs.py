@@ -24,7 +24,8 @@ from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, plan_run
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
-from bench.scoring.results import VIEWS, compute, results_of
+from bench.scoring.results import compute, results_of
+from bench.scoring.rows import SPLITS, VIEWS
 from iba_site.access import may_launch, require
 
 PER_PAGE = 30
@@ -32,7 +33,7 @@ PER_PAGE = 30
 
 def run_list(request: HttpRequest) -> HttpResponse:
     check_results(request.user)
-    runs = Run.objects.select_related("dataset", "created_by").defer("results")
+    runs = Run.objects.select_related("dataset", "created_by").defer("results", "agreement")
     page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
     counts = queries.unit_counts(list(page))
     rows = [(run, counts.get(run.pk, {"planned": 0, "done": 0, "failed": 0})) for run in page]
@@ -94,19 +95,26 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "judges": [judge["slug"] for judge in run.manifest["judges"]],
     }
     if context["is_over"]:
-        context |= _results(run, request.GET.get("view", ""))
+        context |= _results(run, request.GET.get("view", ""), request.GET.get("split", ""))
     fragment = "#run-live" if _is_htmx(request) else ""
     return render(request, f"dashboards/run_detail.html{fragment}", context)
 
 
-def _results(run: Run, view: str) -> dict[str, Any]:
-    chosen = view if view in VIEWS else "combined"
-    results = results_of(run) if chosen == "combined" else compute(run, view=chosen)
+def _results(run: Run, asked_view: str, asked_split: str) -> dict[str, Any]:
+    view = asked_view if asked_view in VIEWS else "combined"
+    split = asked_split if asked_split in SPLITS else ""
+    results = results_of(run) if (view, split) == ("combined", "") else compute(run, view, split)
+    cells = overview.ranked(results["cells"])
     return {
-        "view": chosen,
+        "view": view,
         "views": VIEWS,
-        "cells": overview.ranked(results["cells"]),
+        "split": split,
+        "splits": SPLITS,
+        "cells": cells,
         "pairs": overview.pairs_of(results["paired"]),
+        "sides": queries.side_rows(results, [cell["method"] for cell in cells]),
+        "any_graded": bool(results["human_calibrated"]),
+        "repeats": run.manifest["repeats"],
     }
 
 
