@@ -134,7 +134,9 @@ class Evidence:
     score: float = 0.0
     topic: str = ""  # the topic it was retrieved for; "" where none
     support: tuple[str, ...] = ()  # ids of near duplicates folded into this one
-    vector: tuple[float, ...] = field(default=(), repr=False, compare=False)  # unit length; () where the engine has none
+    vector: tuple[float, ...] = field(
+        default=(), repr=False, compare=False
+    )  # unit length; () where the engine has none
 
 
 @dataclass(frozen=True, slots=True)

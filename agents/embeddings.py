@@ -69,9 +69,7 @@ class EmbeddingClient:
             raise self._from_status(where, error) from None
         ordered = sorted(answer.data, key=lambda item: item.index)
         if len(ordered) != len(texts) or len({len(item.embedding) for item in ordered}) != 1:
-            raise EmbeddingRejected(
-                f"{where} answered {len(ordered)} vectors of one length for {len(texts)} texts"
-            )
+            raise EmbeddingRejected(f"{where} answered {len(ordered)} vectors of one length for {len(texts)} texts")
         rows = np.array([item.embedding for item in ordered], dtype=np.float32)
         if not math.isfinite(float(rows.sum(dtype=np.float64))):
             raise EmbeddingRejected(f"{where} answered vectors that are not finite")

@@ -41,13 +41,9 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(
-                f"endpoint {self.slug!r}: base_url must be http(s)://host..., got {parts.scheme!r}"
-            )
+            raise ValueError(f"endpoint {self.slug!r}: base_url must be http(s)://host..., got {parts.scheme!r}")
         if self.max_in_flight < 1:
-            raise ValueError(
-                f"endpoint {self.slug!r}: max_in_flight must be at least 1, got {self.max_in_flight}"
-            )
+            raise ValueError(f"endpoint {self.slug!r}: max_in_flight must be at least 1, got {self.max_in_flight}")
         if not (self.api_key.isascii() and self.api_key.isprintable()):
             raise ValueError(f"endpoint {self.slug!r}: the API key holds characters that no header can carry")
 

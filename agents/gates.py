@@ -124,8 +124,7 @@ class RedisGate:
             return int(self._take(keys=keys, args=[lease, lease_ms, *limits, tokens])) / 1000
         except RedisError as error:
             raise ModelUnavailable(
-                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. "
-                "Start it or set REDIS_URL."
+                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. Start it or set REDIS_URL."
             ) from error
 
     def _give_back(self, endpoint: Endpoint, lease: str) -> None:

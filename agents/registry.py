@@ -71,9 +71,7 @@ def resolve(method: str) -> AgentSpec:
     raise ValueError(f"unknown method {method!r}; allowed are {', '.join(method_names())}")
 
 
-def _runs_elsewhere(
-    task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits
-) -> Trajectory:
+def _runs_elsewhere(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits) -> Trajectory:
     raise TypeError("an external agent acts over the HTTP API; it is not called here")
 
 

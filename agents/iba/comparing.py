@@ -100,6 +100,5 @@ def _best_of(table: Table, groups: Sequence[slice]) -> Table:
 
 
 def _by_column(table: Table) -> Table:
-    spread = table.std(axis=0, keepdims=True) if len(table) else np.ones((1, table.shape[1]), np.float32)
-    result: Table = table / np.where(spread > 0, spread, 1.0)
-    return result
+    spread = table.std(axis=0, keepdims=True) if len(table) else np.ones((1, table.shape[1]))
+    return (table / np.where(spread > 0, spread, 1.0)).astype(np.float32)

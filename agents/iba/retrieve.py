@@ -26,9 +26,7 @@ REQUEST_HITS = 6
 WEIGHTS = {REQUEST: 0.3, STATE: 0.5}  # of the budget; every predicted topic has 1 falling to 0.6
 
 
-def retrieve(
-    task: TaskInput, *, llm: LLM, search: Search, limits: Limits, items: Sequence[JSON] = ()
-) -> EvidenceNet:
+def retrieve(task: TaskInput, *, llm: LLM, search: Search, limits: Limits, items: Sequence[JSON] = ()) -> EvidenceNet:
     """The evidence net of the task. One model call; all else is code.
 
     ``items`` are what a look-up offers: their fields tell which of the person's habits will decide.
@@ -85,9 +83,7 @@ def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]
     return groups, queries
 
 
-def _of_topics(
-    task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table
-) -> list[Candidate]:
+def _of_topics(task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table) -> list[Candidate]:
     columns = {topic.slug: number for number, topic in enumerate(task.vocabulary)}
     scored = standing_out(table, [columns[topic.slug] for topic in topics])
     found = []

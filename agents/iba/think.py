@@ -22,7 +22,16 @@ from agents.contract import (
 from agents.dates import validity
 from agents.iba.model import EvidenceNet, Thoughts
 from agents.iba.topics import topics_of
-from agents.rendering import chat, evidence_ids, evidence_lines, found_lines, option_text, quoted, task_values, topic_lines
+from agents.rendering import (
+    chat,
+    evidence_ids,
+    evidence_lines,
+    found_lines,
+    option_text,
+    quoted,
+    task_values,
+    topic_lines,
+)
 from agents.structured import schema_problem
 
 MOST_CONSTRAINTS = 24

@@ -32,9 +32,7 @@ def weighted_lines(prompt: Prompt) -> list[tuple[str, float]]:
     return lines
 
 
-def option_scores(
-    options: Sequence[str], about: str, prompt: Prompt, embed: Embed, names: Sequence[str] = ()
-) -> Array:
+def option_scores(options: Sequence[str], about: str, prompt: Prompt, embed: Embed, names: Sequence[str] = ()) -> Array:
     """A score for each option's text; zeros where nothing speaks for any. ``about`` says what is chosen.
 
     ``names`` are short names of the options, where they have any beside their texts.

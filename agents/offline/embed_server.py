@@ -103,9 +103,7 @@ def create_app(model: Model) -> Starlette:
         return JSONResponse(_answer(texts, vectors, encoding))
 
     async def models(_: Request) -> Response:
-        return JSONResponse(
-            {"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "local"}]}
-        )
+        return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "local"}]})
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "model": MODEL, "dimensions": embedder.dim})

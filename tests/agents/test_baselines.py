@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.agents.agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
 
 from agents.budget import evidence_tokens
 from agents.contract import (
@@ -17,6 +16,7 @@ from agents.contract import (
 from agents.registry import AGENTS, AgentSpec, method_names, resolve
 from agents.runner import run_agent
 from agents.serialise import from_json, to_json
+from tests.agents.agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
 
 
 def run(spec, task, llm=None, desk=None, limits=LIMITS):

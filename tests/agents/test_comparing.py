@@ -1,10 +1,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.agents.agent_world import VOCABULARY, embed, history, search_over
 
 from agents.iba.comparing import Comparison, compare, double_centred, standing_out, topical
 from agents.iba.retrieve import option_queries
+from tests.agents.agent_world import VOCABULARY, embed, history, search_over
 
 EVENTS = history()
 

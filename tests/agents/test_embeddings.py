@@ -37,9 +37,7 @@ def test_vectors_are_unit_float32_and_in_the_order_of_the_texts(client):
 
 
 def test_a_passage_that_answers_the_query_is_nearest(client):
-    passages = client.embed(
-        ["The crown comes off on Tuesday.", "We cut two trees in the garden."], kind="passage"
-    )
+    passages = client.embed(["The crown comes off on Tuesday.", "We cut two trees in the garden."], kind="passage")
     query = client.embed(["dentist appointment"], kind="query")[0]
     first, second = passages @ query
     assert first > second

@@ -58,7 +58,7 @@ def test_two_workers_together_hold_no_more_than_the_limit(redis_client):
 
 def test_the_slot_of_a_killed_worker_comes_back_when_its_lease_ends(redis_socket, redis_client):
     arguments = [sys.executable, "-c", HOLDER, redis_socket]
-    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:  # noqa: S603
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
         holder.send_signal(signal.SIGKILL)
     gate, limited = RedisGate(redis_client), endpoint(max_in_flight=2)

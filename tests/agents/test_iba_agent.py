@@ -1,6 +1,18 @@
 import json
 from datetime import timedelta
 
+from agents.acting import Brief, Draft
+from agents.arguments import cleaned, described, options_in, problems
+from agents.contract import BadReply, Constraint, ConstraintKind, ConstraintStatus, Evidence, Reply, ToolSpec
+from agents.iba.act import act
+from agents.iba.agent import run
+from agents.iba.consequences import consequences
+from agents.iba.deep import deep_search
+from agents.iba.model import Alignment, EvidenceNet
+from agents.iba.retrieve import retrieve
+from agents.iba.think import accept, think
+from agents.iba.topics import asked_by_tools
+from agents.iba.verify import repair
 from tests.agents.agent_world import (
     AS_OF,
     BOOK_TRAIN,
@@ -16,19 +28,6 @@ from tests.agents.agent_world import (
     search_over,
     train_task,
 )
-
-from agents.acting import Brief, Draft
-from agents.arguments import cleaned, described, options_in, problems
-from agents.contract import BadReply, Constraint, ConstraintKind, ConstraintStatus, Evidence, Reply, ToolSpec
-from agents.iba.act import act
-from agents.iba.agent import run
-from agents.iba.consequences import consequences
-from agents.iba.deep import deep_search
-from agents.iba.model import Alignment, EvidenceNet
-from agents.iba.retrieve import retrieve
-from agents.iba.think import accept, think
-from agents.iba.topics import asked_by_tools
-from agents.iba.verify import repair
 
 EVENTS = history()
 SEAT = Constraint(
@@ -78,7 +77,9 @@ def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:
             return super().complete(messages, **values)
 
     found = think(train_task(), EvidenceNet(EVENTS, ("travel.seat",)), llm=Cut()).constraints
-    assert [(item.value, item.text) for item in found] == [("aisle", "Seat: Aisle. Gets up often and does not want to ask anybody to move.")] * 2
+    assert [(item.value, item.text) for item in found] == [
+        ("aisle", "Seat: Aisle. Gets up often and does not want to ask anybody to move.")
+    ] * 2
 
 
 def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
@@ -88,8 +89,15 @@ def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
 
 
 def test_deep_search_prefers_who_is_asked_about_and_who_does_not_ask() -> None:
-    said = [f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")]
-    texts = [*said, "Ana: the fair was loud this year.", "Ben: the fair was loud this year.", "Ana: the fair was loud this year?"]
+    said = [
+        f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")
+    ]
+    texts = [
+        *said,
+        "Ana: the fair was loud this year.",
+        "Ben: the fair was loud this year.",
+        "Ana: the fair was loud this year?",
+    ]
     events = [Evidence(f"ev{number}", AS_OF, "chat", text) for number, text in enumerate(texts)]
     found = deep_search("Was Ben at the loud fair?", search_over(events), 11, AS_OF)
     order = [item.text for item in found]

@@ -1,12 +1,12 @@
 from dataclasses import replace
 
-from tests.agents.agent_world import AS_OF, LIMITS, at, history
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.budget import evidence_tokens, fit
 from agents.contract import Evidence, Limits
 from agents.iba.select import Candidate, choose, fold
+from tests.agents.agent_world import AS_OF, LIMITS, at, history
 
 
 def candidate(event_id: str, day: str, text: str, topic: str = "t", signal: float = 1.0) -> Candidate:

@@ -389,9 +389,7 @@ def test_tool_calls_are_read_and_those_with_broken_arguments_repaired(script, be
         return (
             200,
             {},
-            completion(
-                None, "tool_calls", tool_calls=[{"id": "c1", "type": "function", "function": function}]
-            ),
+            completion(None, "tool_calls", tool_calls=[{"id": "c1", "type": "function", "function": function}]),
         )
 
     script.answers = [call("{'seat'"), call('{"seat": "aisle"}')]

@@ -2,11 +2,11 @@ import json
 
 import numpy as np
 import pytest
-from tests.agents.agent_world import AS_OF, BOOK_TRAIN, SEARCH_TRAINS, VOCABULARY, embed, history
 
 from agents.arguments import wrapped
 from agents.offline.mind import answer
 from agents.rendering import evidence_lines, now_line, tool_lines, topic_lines
+from tests.agents.agent_world import AS_OF, BOOK_TRAIN, SEARCH_TRAINS, VOCABULARY, embed, history
 
 VERDICTS = {"type": "object", "properties": {"verdicts": {"type": "array", "items": {"type": "object"}}}}
 

@@ -156,9 +156,7 @@ def test_the_mind_that_is_shipped_fills_any_schema_and_a_forced_tool(stand_in_ur
     llm = bench.llm(stand_in_url)
     assert isinstance(llm.complete(user("Which seat?"), stage="t", schema=NUMBER).parsed["n"], int)
     seat = {"type": "object", "properties": {"seat": {"enum": ["aisle", "window"]}}, "required": ["seat"]}
-    by_tool = bench.llm(stand_in_url, schema_mode="tool").complete(
-        user("Which seat?"), stage="t", schema=seat
-    )
+    by_tool = bench.llm(stand_in_url, schema_mode="tool").complete(user("Which seat?"), stage="t", schema=seat)
     assert by_tool.parsed["seat"] in ("aisle", "window")
 
 
@@ -166,9 +164,7 @@ def test_faults_repeat_with_the_seed_and_change_with_the_attempt():
     behaviour = Behaviour(seed=1).with_settings(["http429=0.2", "prose=0.3"])
     drawn = [behaviour.fault("r", attempt) for attempt in range(4000)]
     assert drawn == [behaviour.fault("r", attempt) for attempt in range(4000)]
-    assert drawn != [
-        Behaviour(seed=2).with_settings(["http429=0.2", "prose=0.3"]).fault("r", a) for a in range(4000)
-    ]
+    assert drawn != [Behaviour(seed=2).with_settings(["http429=0.2", "prose=0.3"]).fault("r", a) for a in range(4000)]
     counts = Counter(drawn)
     # 0.2 of 4000 = 800; of the rest 0.3: 0.8 * 0.3 * 4000 = 960; 101 and 108 are four deviations
     assert counts["http429"] == pytest.approx(800, abs=101)

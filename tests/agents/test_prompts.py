@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.agents.agent_world import LIMITS, VOCABULARY, StandIn, TrainDesk, history, menu_task, prompts_of, search_over, train_task
 
 from agents.contract import Constraint, Evidence
 from agents.registry import method_names, resolve
@@ -16,6 +15,17 @@ from agents.rendering import (
     topic_lines,
 )
 from agents.runner import run_agent
+from tests.agents.agent_world import (
+    LIMITS,
+    VOCABULARY,
+    StandIn,
+    TrainDesk,
+    history,
+    menu_task,
+    prompts_of,
+    search_over,
+    train_task,
+)
 
 
 def run(method: str, task=None, **changes):

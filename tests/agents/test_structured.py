@@ -36,13 +36,11 @@ def test_a_cut_object_is_never_taken_for_a_whole_one(value, data):
 def test_any_text_gives_an_object_or_the_reason(text):
     try:
         assert isinstance(extract_object(text), dict)
-    except NoObject as reason:
-        assert str(reason)
+    except NoObject as reason:  # either answer is right; an empty reason is not
+        assert str(reason)  # noqa: PT017
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": NaN}', '{"a": Infinity}', "{'a': 1}", '{"a":' * 50_000 + "1" + "}" * 50_000]
-)
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": Infinity}', "{'a': 1}", '{"a":' * 50_000 + "1" + "}" * 50_000])
 def test_what_is_no_json_is_refused(text):
     with pytest.raises(NoObject):
         extract_object(text)

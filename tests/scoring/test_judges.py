@@ -5,7 +5,6 @@ from datetime import date
 
 import jsonschema
 import pytest
-from tests.scoring.hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from bench.scoring.judges import (
 )
 from bench.scoring.neutralise import block, one_line
 from bench.scoring.types import VerdictValue
+from tests.scoring.hostile import HOSTILE
 
 P, F, C = VerdictValue.PASS, VerdictValue.FAIL, VerdictValue.CANNOT_JUDGE
 CHECKPOINTS = (
