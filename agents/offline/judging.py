@@ -1,11 +1,11 @@
 """Three stand-in judges that differ in how they compare a checkpoint with the candidate.
 
 a: share of the checkpoint's content words (stemmed) in the best line of the candidate, pass from 0.33
-b: embedding similarity of the checkpoint and the best line, pass from 0.855
+b: embedding similarity of the checkpoint and the best line, pass from 0.845
 c: cosine of character trigrams of the checkpoint and the best line, sentence or clause, pass from 0.40
 
 Calibrated on 14 sentences of our own about things that the benchmark does not hold (dogs, choirs, hedges), each
-with the same fact in other words and two other facts: their majority passes 64% of the right ones, 21% of the
+with the same fact in other words and two other facts: their majority passes 71% of the right ones, 32% of the
 others and none about something else.
 
 A candidate is only ever compared, so a text in it that addresses the judge changes nothing
@@ -21,7 +21,7 @@ from collections import Counter
 from agents.offline.reading import labelled, split, unquoted
 from agents.offline.scoring import Embed, cosines, coverage
 
-THRESHOLDS = {"a": 0.33, "b": 0.855, "c": 0.40}
+THRESHOLDS = {"a": 0.33, "b": 0.845, "c": 0.40}
 LONGEST = 300  # characters; a longer line is taken sentence by sentence
 _ADDRESSES = re.compile(
     r"\b(?:judges?|graders?|verdicts?|rubric|checkpoints?|evaluat\w+|instructions?|system prompt"

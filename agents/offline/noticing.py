@@ -18,6 +18,8 @@ SHARED_WORDS = 0.01  # of a cosine, for each unit of shared rare words
 RELEVANT = 0.3  # standard deviations above the mean from which a line has to do with a topic
 FOLLOWS = 1.2  # the same, for a consequence of a state for another topic
 CITED = 4
+OWN, RIVAL = 1.0, 2.0  # how sharply a line's say in a topic grows with its nearness, and falls beside a nearer topic
+BOUND = 0.5  # what a line that names a company or a weekend counts for what holds in general
 NEAREST_TOPICS = 2
 
 
@@ -96,25 +98,35 @@ def _relevant(scored: Table, topic: int, prompt: Prompt) -> list[int]:
 
 
 def _topic_rows(topic: TopicText, number: int, scored: Table, prompt: Prompt) -> list[dict[str, Any]]:
-    """A line that holds for a while speaks for its nearest topic only; what it means for others is asked apart."""
-    lines, indices = prompt.evidence, _relevant(scored, number, prompt)
-    limited = [index for index in indices if _state(lines[index]) is not None]
+    """A line that holds for a while speaks for its nearest topic only; what it means for others is asked apart.
+
+    All other lines have a say in the trait, each as much as it is about this topic more than about another.
+    """
+    lines = prompt.evidence
+    indices = _relevant(scored, number, prompt)
+    limited = [index for index in range(len(lines)) if _state(lines[index]) is not None]
     states = [index for index in limited if int(scored.nearest[index].argmax()) == number]
-    settled = [index for index in indices if index not in limited]
-    plain = [index for index in settled if not contexts(lines[index].text, lines[index].at)] or settled
+    settled = [index for index in range(len(lines)) if index not in limited]
     rows, trait = [], ""
-    if plain:
-        trait = _best_option(topic, plain, scored, prompt)
-        rows.append(
-            _row(
-                topic, trait, _speaking_for(trait, topic, plain, scored, prompt), _strength(topic, trait, plain, scored)
-            )
-        )
-    rows.extend(_conditional_rows(topic, trait, [index for index in settled if index not in plain], scored, prompt))
+    if settled and any(index in settled for index in indices):
+        trait = _best_option(topic, settled, scored, prompt, _pull(scored, number, settled, prompt))
+        cited = _speaking_for(trait, topic, [index for index in indices if index in settled], scored, prompt)
+        rows.append(_row(topic, trait, cited, _strength(topic, trait, indices, scored)))
+    bound = [index for index in indices if index in settled and contexts(lines[index].text, lines[index].at)]
+    rows.extend(_conditional_rows(topic, trait, bound, scored, prompt))
     for index in states:
         best = _best_option(topic, [index], scored, prompt)
         rows.append(_row(topic, best, [lines[index]], 0.8, kind="state", until=_state(lines[index])))
     return rows
+
+
+def _pull(scored: Table, topic: int, indices: Sequence[int], prompt: Prompt) -> Array:
+    """How much each line is about the topic: absolutely, and beside the topic that it is nearest to."""
+    near = scored.nearest[list(indices)]
+    pull = np.exp(OWN * near[:, topic] + RIVAL * (near[:, topic] - near.max(axis=1)))
+    bound = [bool(contexts(prompt.evidence[index].text, prompt.evidence[index].at)) for index in indices]
+    result: Array = pull * np.where(bound, BOUND, 1.0)
+    return result
 
 
 def _conditional_rows(
@@ -146,8 +158,10 @@ def _votes(topic: TopicText, indices: Sequence[int], scored: Table) -> Array:
     return result
 
 
-def _best_option(topic: TopicText, indices: Sequence[int], scored: Table, prompt: Prompt) -> str:
-    totals = _weights(indices, prompt) @ _votes(topic, indices, scored)
+def _best_option(
+    topic: TopicText, indices: Sequence[int], scored: Table, prompt: Prompt, pull: Array | float = 1.0
+) -> str:
+    totals = (pull * _weights(indices, prompt)) @ _votes(topic, indices, scored)
     return list(topic.options)[int(np.argmax(totals))]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +18,7 @@ from bench.scoring.combination import combine, escalations
 from bench.scoring.gap import CheckpointGold, attribute, over_applications
 from bench.scoring.judges import RUBRIC_VERSION
 from bench.scoring.rules import check
-from bench.scoring.types import Policy, VerdictRow, VerdictSource, VerdictValue, View
+from bench.scoring.types import Outcome, Policy, VerdictRow, VerdictSource, VerdictValue, View
 
 RULES = "rules"
 CHUNK = 500
@@ -144,33 +146,56 @@ def _checkpoint_evidence(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
     return {key: frozenset(ids) for key, ids in found.items()}
 
 
-def _verdicts(ids: Sequence[int]) -> dict[tuple[int, int], list[VerdictRow]]:
-    """Usable verdicts under the current rubric, by (trajectory, checkpoint)."""
-    found: dict[tuple[int, int], list[VerdictRow]] = defaultdict(list)
+# One verdict without its row number: what is left decides the outcome, and many checkpoints share it.
+Said = tuple[str, str, str, str, bool]  # source, name, value, the rule's rationale, contradictory
+
+
+def _verdicts(ids: Sequence[int]) -> dict[tuple[int, int], list[Said]]:
+    """Usable verdicts under the current rubric, by (trajectory, checkpoint), oldest first."""
+    found: dict[tuple[int, int], list[Said]] = defaultdict(list)
     rows = Verdict.objects.filter(trajectory_id__in=ids, rubric_version=RUBRIC_VERSION).exclude(value="")
-    fields = ("pk", "trajectory_id", "checkpoint_id", "source", "name", "value", "rationale", "contradicts")
-    for pk, trajectory_id, checkpoint_id, source, name, value, rationale, contradicts in rows.values_list(*fields):
-        row = VerdictRow(
-            str(checkpoint_id), VerdictSource(source), name, VerdictValue(value), pk, rationale, contradicts
-        )
-        found[(trajectory_id, checkpoint_id)].append(row)
+    fields = ("trajectory_id", "checkpoint_id", "source", "name", "value", "rationale", "contradicts")
+    for trajectory, checkpoint, source, name, value, rationale, contradicts in rows.order_by("pk").values_list(*fields):
+        why = rationale if source == VerdictSource.RULE else ""
+        found[(trajectory, checkpoint)].append((source, name, value, why, contradicts))
     return found
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    combined: Outcome
+    ai: Outcome
+    human: Outcome
+    escalate: str
+
+
+@lru_cache(maxsize=100_000)
+def _outcomes(said: tuple[Said, ...], policy: Policy) -> _Outcomes:
+    """The outcome of verdicts in their order. Remembered: of many checkpoints, few differ in what was said."""
+    rows = [
+        VerdictRow("", VerdictSource(source), name, VerdictValue(value), number, why, contradicts)
+        for number, (source, name, value, why, contradicts) in enumerate(said)
+    ]
+    return _Outcomes(
+        combine(rows, policy),
+        combine(rows, policy, View.AI),
+        combine(rows, policy, View.HUMAN),
+        ", ".join(flag.value for flag in escalations(rows, policy)),
+    )
 
 
 def _scores(
     trajectory: Trajectory,
     checkpoints: Sequence[Checkpoint],
     evidence: dict[int, frozenset[str]],
-    verdicts: dict[tuple[int, int], list[VerdictRow]],
+    verdicts: dict[tuple[int, int], list[Said]],
     policy: Policy,
 ) -> list[CheckpointScore]:
     course: Course | None = None
     scores = []
     for checkpoint in checkpoints:
-        rows = verdicts.get((trajectory.pk, checkpoint.pk), [])
-        outcome = combine(rows, policy)
-        ai = combine(rows, policy, View.AI)
-        human = combine(rows, policy, View.HUMAN)
+        found = _outcomes(tuple(verdicts.get((trajectory.pk, checkpoint.pk), ())), policy)
+        outcome, ai, human = found.combined, found.ai, found.human
         gap = ""
         if checkpoint.kind == CheckpointKind.PREFERENCE and "fail" in (ai.value, outcome.value):
             course = course or from_json(trajectory.data)
@@ -187,7 +212,7 @@ def _scores(
                 needs_adjudication=outcome.needs_adjudication,
                 adjudication_reason=outcome.adjudication_reason,
                 flags=sorted(flag.value for flag in outcome.flags),
-                escalate=", ".join(flag.value for flag in escalations(rows, policy)),
+                escalate=found.escalate,
                 gap=gap,
             )
         )
