@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 
 from dateutil.relativedelta import relativedelta
 
@@ -79,6 +80,7 @@ def action_day(request: str, now: datetime) -> datetime:
     return datetime.combine(ahead[0], time(), now.tzinfo) if ahead else now
 
 
+@lru_cache(maxsize=20_000)
 def validity(text: str, at: datetime) -> Span | None:
     """The limited time that a text of day ``at`` announces ("until the 14th", "for eight days"), or None."""
     for match in _UNTIL.finditer(text):

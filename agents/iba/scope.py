@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 
 from agents.dates import find_days
 
@@ -19,6 +20,7 @@ _WORD = re.compile(r"[^\W_]{3,}")
 _EMPTY = frozenset({"the", "and", "with", "for", "when", "only", "not", "are", "from"})
 
 
+@lru_cache(maxsize=20_000)
 def contexts(text: str, now: datetime) -> frozenset[str]:
     """The contexts that a text of day ``now`` states; a named Saturday or Sunday is a weekend."""
     found = {name for name, pattern in _CONTEXT.items() if pattern.search(text)}

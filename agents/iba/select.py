@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from agents.budget import tokens_of
 from agents.contract import Evidence, Limits
@@ -16,6 +17,7 @@ SAME_VECTOR = 0.97  # cosine from which they are
 NEAR_IN_TIME = timedelta(days=45)  # further apart, a repetition is news: the habit still holds
 STATE_SLOTS = 3
 COUNTER_SLOTS = 2
+REMEMBERED = 20_000  # texts: one history is looked at by many tasks
 DIVERSITY = 0.3  # weight of MMR's penalty
 
 _WORD = re.compile(r"[^\W_]+")
@@ -36,10 +38,12 @@ class Candidate:
     signal: float
 
 
+@lru_cache(maxsize=REMEMBERED)
 def words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def negated(text: str) -> bool:
     """Whether the text denies an odd number of times, the cheapest sign of its polarity."""
     return len(_NEGATION.findall(text)) % 2 == 1

@@ -83,6 +83,7 @@ def recency(at: datetime, now: datetime) -> float:
     return float(0.5 ** (max((now - at).days, 0) / HALF_LIFE_DAYS))
 
 
+@lru_cache(maxsize=20_000)
 def trust(text: str) -> float:
     """Less for texts that may be about somebody else, about the past, or not meant."""
     return 0.4 if _DOUBT.search(text) else 1.0

@@ -9,6 +9,7 @@ from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventVector, Persona
 from bench.search import HistorySearch, search_history
+from bench.search.comparing import forget_comparisons
 from bench.search.engines import standardised
 from bench.search.history import forget
 from bench.search.vectors import index_events
@@ -27,6 +28,7 @@ TEXTS = (
 @pytest.fixture
 def persona(db: None, embeddings: None) -> Persona:
     forget()
+    forget_comparisons()
     events = [ImportedEvent(DAY + timedelta(days=n), "note", text) for n, text in enumerate(TEXTS)]
     dataset = write_histories("six", "jsonl", {"ana": events})
     found = dataset.personas.get()
@@ -102,3 +104,29 @@ def test_standardised_scores_have_mean_0_and_deviation_1():
     # 1, 2, 3: mean 2, deviation sqrt(2/3) = 0.8165; (1 - 2) / 0.8165 = -1.2247
     assert standardised(np.array([1.0, 2.0, 3.0])) == pytest.approx([-1.2247, 0, 1.2247], abs=1e-4)
     assert standardised(np.array([5.0, 5.0])).tolist() == [0, 0]
+
+
+def test_a_comparison_says_the_same_as_single_searches(persona: Persona):
+    queries = ("dentist crown", "toothache")
+    search = HistorySearch(persona.pk, DAY + timedelta(days=5))
+    table = search.compare(queries)
+    assert [event.text for event in table.events] == list(TEXTS[:5])
+    for column, query in enumerate(queries):
+        for engine, scores in ((Engine.DENSE, table.dense), (Engine.BM25, table.lexical)):
+            single = {hit.event_id: hit.score for hit in search(query, k=6, engine=engine)}
+            found = {event.event_id: float(scores[row, column]) for row, event in enumerate(table.events)}
+            assert found == pytest.approx(single, abs=1e-5)
+
+
+def test_neighbours_and_sessions_speak_for_an_event(db: None, embeddings: None):
+    forget()
+    forget_comparisons()
+    texts = ("Where did you buy the kayak?", "At the harbour, from Ned", "Rain again", "The bins are full")
+    events = [
+        ImportedEvent(DAY + timedelta(hours=n), "chat", text, session="a" if n < 2 else "b")
+        for n, text in enumerate(texts)
+    ]
+    found = write_histories("kayak", "jsonl", {"ana": events}).personas.get()
+    index_events([found.pk])
+    order = [evidence.text for evidence in search_history(found.pk, None, "kayak", k=4)]
+    assert set(order[:2]) == set(texts[:2])

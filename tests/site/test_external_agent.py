@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import httpx
 import pytest
 from django.contrib.auth.models import Group, User
@@ -38,11 +40,11 @@ def open_run(client: httpx.Client, limit: int = 4) -> int:
 def test_the_example_client_works_through_all_tasks_and_is_graded(client: httpx.Client):
     run_id = open_run(client)
     assert http_agent.run(client, run_id) == 4
-    statuses = set(Unit.objects.filter(run_id=run_id).values_list("status", flat=True))
-    assert statuses <= {UnitStatus.SCORED, UnitStatus.ACTED}
-    for unit in Unit.objects.filter(run_id=run_id, status=UnitStatus.ACTED):
-        judge(unit.pk, "judge-of-this-test")
-    assert not Unit.objects.filter(run_id=run_id).exclude(status=UnitStatus.SCORED).exists()
+    deadline = time.monotonic() + 60
+    while (left := Unit.objects.filter(run_id=run_id).exclude(status=UnitStatus.SCORED)).exists():
+        assert time.monotonic() < deadline, list(left.values_list("status", "error"))
+        for unit in left.filter(status=UnitStatus.ACTED):
+            judge(unit.pk, "judge-of-this-test")  # a worker that another test left behind may be quicker
     cells = client.get(f"/api/runs/{run_id}/results").json()["cells"]
     assert (cells[0]["method"], cells[0]["planned"], cells[0]["evaluated"]) == ("external-example", 4, 4)
 
