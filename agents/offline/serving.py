@@ -34,6 +34,10 @@ class Lru(Generic[K, V]):
             self._values.move_to_end(key)
             return self._values[key]
 
+    def items(self) -> list[tuple[K, V]]:
+        with self._lock:
+            return list(self._values.items())
+
     def put(self, key: K, value: V) -> None:
         with self._lock:
             self._values[key] = value

@@ -144,8 +144,8 @@ def _fail(unit: Unit, worker: str, held: UnitStatus, error: str) -> None:
     _end(unit, worker, held, UnitStatus.FAILED, error)
 
 
-def runs_of(unit_id: int) -> int:
-    return Unit.objects.values_list("run_id", flat=True).get(pk=unit_id)
+def run_of(unit_id: int) -> int | None:
+    return Unit.objects.values_list("run_id", flat=True).filter(pk=unit_id).first()
 
 
 def rejudge(run: Run, judges: list[str]) -> int:

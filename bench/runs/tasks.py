@@ -13,7 +13,7 @@ from bench.database import release_connection
 from bench.models import UnitStatus
 from bench.runs.calls import BooksUnavailable
 from bench.runs.claim import fail, finish_if_over, lost_after, take_for_queue
-from bench.runs.execute import act, judge, runs_of
+from bench.runs.execute import act, judge, run_of
 from bench.runs.worker import WORKER, holding
 
 log = logging.getLogger(__name__)
@@ -31,17 +31,22 @@ def judge_unit(unit_id: int) -> None:
 
 def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
     """The worker's edge: whatever happens is logged with the unit, and the unit ends in a defined state."""
+    run_id = None
     try:
+        run_id = run_of(unit_id)
+        if run_id is None:
+            return  # its run was removed while the message was under way
         with holding(unit_id):
             step(unit_id, WORKER)
-        dispatch(runs_of(unit_id))
+        dispatch(run_id)
     except (OperationalError, InterfaceError, BooksUnavailable):
         log.exception("unit %s: the database did not answer; the unit comes back when its lease ends", unit_id)
         raise
     except Exception as error:
         log.exception("unit %s failed by a fault of this program", unit_id)
         fail(unit_id, WORKER, f"{type(error).__name__}: {error}")
-        dispatch(runs_of(unit_id))
+        if run_id is not None:
+            dispatch(run_id)
         raise
     finally:
         release_connection()

@@ -192,7 +192,8 @@ def _lasting_port(name: str) -> int:
 
 
 def _start_embeddings() -> Record:
-    return _start_module("embeddings", "agents.offline.embed_server")
+    warm = env.BASE_DIR / "bench" / "data" / "vectors.npz"
+    return _start_module("embeddings", "agents.offline.embed_server", *(["--warm", str(warm)] if warm.exists() else []))
 
 
 def _start_offline() -> Record:

@@ -48,6 +48,7 @@ def ledger(embeddings: None) -> Iterator[Ledger]:
 @pytest.fixture(scope="session")
 def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Iterator[Worker]:
     """One worker for all tests that need a living one. Only transactional tests show it their rows."""
+    services.stop("worker")  # one of this home would take messages of units that its database does not have
     with django_db_blocker.unblock():
         worker = Worker(ledger.url, lease_s=20)
     yield worker

@@ -20,8 +20,9 @@ from django.core.management import CommandError, call_command
 from bench.catalogue import load_catalogue
 from bench.catalogue.load import DATA
 from bench.models import Dataset, Domain, Endpoint, Run, Trajectory, Unit, Verdict
+from bench.runs.worker import workers_alive
 from tests.annotation.factories import make_run
-from tests.bench.live import ROOT, database_url
+from tests.bench.live import ROOT, database_url, wait_for
 
 RUN = ("--methods", "iba", "--model", "offline")
 
@@ -205,7 +206,9 @@ def test_retrieval_and_gates_report_in_the_agreed_shape(tiny, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_benchmark_reports_cells_and_pairs_and_judging_anew_never_calls_the_agent(tiny, offline, worker):
+def test_a_benchmark_reports_cells_and_pairs_and_judging_anew_never_calls_the_agent(tiny, offline, worker, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", database_url())  # else the command may start a worker on the home's own database
+    wait_for("the worker answers", workers_alive)
     command = ("run_benchmark", "--dataset", "tiny", "--methods", "rag,recency", "--model", "offline", "--limit", "2")
     found = json_of(*command)
     assert set(found) >= {"run_id", "simulated", "dataset", "manifest_sha256", "cells", "paired", "wall_s"}

@@ -177,6 +177,11 @@ def test_a_fault_of_our_own_fails_the_unit_at_once_with_its_reason(run_of_rag):
     assert "unknown method 'an_agent_that_was_removed'" in unit.error
 
 
+def test_a_message_about_a_unit_that_is_gone_is_dropped(db):
+    tasks.act_unit.run(987654321)
+    tasks.judge_unit.run(987654321)
+
+
 def test_a_database_that_goes_away_leaves_the_unit_to_its_lease(run_of_rag, monkeypatch):
     from django.db import OperationalError
 
