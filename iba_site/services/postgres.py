@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -110,4 +111,7 @@ def stop(run_dir: Path) -> bool:
             owner.wait(30)
         except psutil.TimeoutExpired:
             owner.kill()
+    folder = _socket_folder(run_dir)
+    if folder != run_dir:
+        shutil.rmtree(folder, ignore_errors=True)
     return True
