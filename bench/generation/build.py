@@ -7,6 +7,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -114,7 +116,7 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
             noise=recipe.noise,
             author=recipe.author,
             data_version=catalogue.data_version,
-            summary=summarise(personas),
+            summary={**summarise(personas), "generator": generator_sha256()},
             complete=True,
         )
         scenarios = {str(s): s for s in Scenario.objects.select_related("domain")}
@@ -126,14 +128,38 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
 def build_dataset(
     catalogue: Catalogue, recipe: Recipe, *, model: str = "offline", say: Callable[[str], None]
 ) -> Dataset:
-    """Generate, write and embed. After a kill the next call goes on where this one stopped."""
-    personas = generate(catalogue, recipe, author_of(recipe.author, model))
-    dataset = write_dataset(recipe, catalogue, personas)
+    """Generate, write and embed. After a kill the next call goes on where this one stopped.
+
+    What was made before by the same recipe, catalogue and generator is not made again.
+    """
+    dataset = _made_before(recipe, catalogue)
+    if dataset is None:
+        personas = generate(catalogue, recipe, author_of(recipe.author, model))
+        dataset = write_dataset(recipe, catalogue, personas)
     ids = list(dataset.personas.values_list("pk", flat=True))
     index_events(ids, progress=lambda done, total: say(f"embedded {done} of {total} texts"))
-    warm = sorted({task.request for persona in personas for task in persona.tasks})
-    embed_texts(warm, kind="query")
+    embed_texts(sorted(set(Task.objects.of_dataset(dataset.pk).values_list("request", flat=True))), kind="query")
     return dataset
+
+
+def _made_before(recipe: Recipe, catalogue: Catalogue) -> Dataset | None:
+    return Dataset.objects.filter(
+        name=recipe.name,
+        size=recipe.size,
+        seed=recipe.seed,
+        noise=recipe.noise,
+        author=recipe.author,
+        data_version=catalogue.data_version,
+        summary__generator=generator_sha256(),
+        complete=True,
+    ).first()
+
+
+@lru_cache(maxsize=1)
+def generator_sha256() -> str:
+    """Hash of the code that makes datasets: other code may make another dataset of the same recipe."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _write_persona(dataset: Dataset, spec: PersonaSpec, scenarios: dict[str, Scenario]) -> None:
