@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from agents.contract import BudgetExceeded, Cancelled, Limits, Termination
@@ -15,7 +16,7 @@ from agents.llm import OpenAILLM
 from agents.registry import resolve
 from agents.runner import run_agent
 from agents.serialise import to_json
-from bench.models import Run, Trajectory, Unit, UnitStatus
+from bench.models import Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import Bill, DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
@@ -25,6 +26,7 @@ from bench.runs.world import world_of
 from bench.scoring.combination import in_audit_slice
 from bench.scoring.store import append_verdicts, evidence_recall, over_applied, rule_verdicts, score_trajectories
 
+ROUND = 1000  # more than the repeats that a run may have
 JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
 
 
@@ -69,13 +71,14 @@ def judge(unit_id: int, worker: str) -> None:
     _end(unit, worker, UnitStatus.JUDGING, UnitStatus.SCORED, "")
 
 
-def _llm(unit: Unit, model: str, limits: Limits) -> OpenAILLM:
+def _llm(unit: Unit, model: str, limits: Limits, asked_before: int = 0) -> OpenAILLM:
+    """``asked_before``: rounds of judging so far; each round buys its own replies, as a repeat does."""
     endpoint = resolve_endpoint(model)
     return OpenAILLM(
         endpoint,
         store=DatabaseStore(run_id=unit.run_id, unit_id=unit.pk, endpoint=endpoint.slug),
         gate=gate(),
-        repeat=unit.repeat,
+        repeat=unit.repeat + ROUND * asked_before,
         limits=limits,
         spend=Bill(unit.run),
         should_stop=StopSign(unit.run_id),
@@ -148,13 +151,24 @@ def run_of(unit_id: int) -> int | None:
     return Unit.objects.values_list("run_id", flat=True).filter(pk=unit_id).first()
 
 
+def _rounds(trajectory: Trajectory, judge: str) -> int:
+    """How often this judge was asked about the trajectory, usable replies or not."""
+    rows = Verdict.objects.filter(trajectory=trajectory, source="judge", name=judge).order_by()
+    counts = rows.values_list("checkpoint").annotate(asked=Count("pk")).values_list("asked", flat=True)
+    return max(counts, default=0)
+
+
 def rejudge(run: Run, judges: list[str]) -> int:
-    """Ask the judges about every stored text again, or for the first time. The agent is never called."""
+    """Ask the judges about every stored text again, or for the first time. The agent is never called.
+
+    Stored replies are not replayed: a judge may answer differently, which is its test-retest agreement.
+    """
     units = Unit.objects.filter(run=run, trajectory__isnull=False, task__scenario__action_kind="generate")
     graded = 0
     for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
         for name in judges:
-            judge_trajectory(unit.trajectory, name, partial(_llm, unit, limits=JUDGE_LIMITS), again=True)
+            make_llm = partial(_llm, unit, limits=JUDGE_LIMITS, asked_before=_rounds(unit.trajectory, name))
+            judge_trajectory(unit.trajectory, name, make_llm, again=True)
         score_trajectories([unit.trajectory.pk])
         graded += 1
     return graded
