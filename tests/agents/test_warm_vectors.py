@@ -42,7 +42,7 @@ def test_a_new_file_keeps_what_was_used_and_drops_the_rest(tmp_path: Path):
 
 
 def test_a_file_of_another_model_is_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="is of other-model, this server runs"):
+    with pytest.raises(ValueError, match="holds vectors of other-model, this server runs"):
         WarmVectors(written(tmp_path, "other-model"), MODEL)
 
 
