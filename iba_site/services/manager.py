@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shutil import which
 
@@ -16,7 +17,8 @@ from iba_site import env
 from iba_site.services import postgres, process
 from iba_site.services.process import Record, ServiceError
 
-ORDER = ("postgres", "redis", "embeddings", "offline", "worker", "web")
+WORKERS = ("worker", "worker2")  # a process of Python threads fills one core, and the demo has two
+ORDER = ("postgres", "redis", "embeddings", "offline", *WORKERS, "web")
 
 
 def run_dir() -> Path:
@@ -54,21 +56,25 @@ def offline_url() -> str:
 
 
 def ensure(*names: str) -> dict[str, Record]:
-    """Start what is not running yet, in order. Safe to call from two processes at once."""
+    """Start what is not running yet, in order. Safe to call from two processes at once.
+
+    ``worker`` stands for as many worker processes as there are cores, two at most.
+    """
     _check_names(names)
+    wanted = {*names, *WORKERS[: os.cpu_count() or 1]} if "worker" in names else set(names)
     with _one_at_a_time():
         started = {}
         for name in ORDER:
-            if name in names and not _elsewhere(name):
+            if name in wanted and not _elsewhere(name):
                 started[name] = process.running(run_dir(), name) or _STARTERS[name]()
         return started
 
 
 def stop(*names: str) -> list[str]:
-    """End the named services (all if none is named), the last started first."""
+    """End the named services (all if none is named), the last started first. ``worker`` ends every worker."""
     _check_names(names)
     with _one_at_a_time():
-        wanted = names or ORDER
+        wanted = {*names, *WORKERS} if "worker" in names else set(names or ORDER)
         return [name for name in reversed(ORDER) if name in wanted and _stop_one(name)]
 
 
@@ -200,13 +206,13 @@ def _start_offline() -> Record:
     return _start_module("offline", "agents.offline.server", "--embeddings-url", embeddings_url())
 
 
-def _start_worker() -> Record:
+def _start_worker(name: str) -> Record:
     threads = env.integer("WORKER_THREADS", 64, high=1024)
     command = [sys.executable, "-m", "celery", "-A", "iba_site.celery", "worker"]
     command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     command += ["--hostname", f"iba-{secrets.token_hex(4)}@%h"]
-    return process.spawn(run_dir(), "worker", command, url="")
+    return process.spawn(run_dir(), name, command, url="")
 
 
 def _start_web() -> Record:
@@ -223,6 +229,6 @@ _STARTERS: dict[str, Callable[[], Record]] = {
     "redis": _start_redis,
     "embeddings": _start_embeddings,
     "offline": _start_offline,
-    "worker": _start_worker,
+    **{name: partial(_start_worker, name) for name in WORKERS},
     "web": _start_web,
 }
