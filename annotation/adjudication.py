@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db import transaction
 
+from annotation.transcript import Part, Transcript, part_named, transcript
 from annotation.verdicts import latest
-from bench.models import CheckpointScore, Trajectory, Verdict
+from bench.models import CheckpointScore, Event, Trajectory, Verdict
 from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
 from bench.scoring.types import VerdictSource, VerdictValue
 
@@ -26,10 +27,14 @@ class AlreadySettled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one source says. ``label`` is A, B, C for raters, J1, J2, J3 for judges, Rule for the rule."""
+    """What one source says. ``label`` is A, B, C for raters, J1, J2, J3 for judges, Rule for the rule.
+
+    ``anchor``: the part of the trajectory that a rater's comment points at.
+    """
 
     label: str
     verdict: Verdict
+    anchor: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Case:
     """
 
     score: CheckpointScore
+    transcript: Transcript
+    evidence: tuple[Event, ...]
     raters: tuple[Column, ...]
     machines: tuple[Column, ...]
     earlier: Verdict | None
@@ -48,9 +55,9 @@ class Case:
 
 def find_case(*, trajectory_id: int, checkpoint_id: int, adjudicator_id: int) -> Case:
     """The case as it stands. Raises CheckpointScore.DoesNotExist, and AlreadySettled where none is open."""
-    score = CheckpointScore.objects.select_related("checkpoint", "trajectory__unit__task").get(
-        trajectory_id=trajectory_id, checkpoint_id=checkpoint_id
-    )
+    score = CheckpointScore.objects.select_related(
+        "checkpoint", "trajectory__unit__run", "trajectory__unit__task__scenario__domain"
+    ).get(trajectory_id=trajectory_id, checkpoint_id=checkpoint_id)
     if not score.needs_adjudication:
         raise AlreadySettled
     found = latest(trajectory_id=trajectory_id, rubric_version=rubric_version(), checkpoint_id=checkpoint_id)
@@ -60,10 +67,16 @@ def find_case(*, trajectory_id: int, checkpoint_id: int, adjudicator_id: int) ->
     earlier = [row for row in verdicts if row.source == VerdictSource.ADJUDICATION]
     machines = [Column(f"J{number}", row) for number, row in enumerate(judges, start=1)]
     machines += [Column("Rule", row) for row in verdicts if row.source == VerdictSource.RULE]
+    read, evidence = transcript(score.trajectory), tuple(score.checkpoint.evidence.order_by("occurred_at"))
     shuffled = sorted(humans, key=_anonymous)
     return Case(
         score=score,
-        raters=tuple(Column(ascii_uppercase[i % 26], row) for i, row in enumerate(shuffled)),
+        transcript=read,
+        evidence=evidence,
+        raters=tuple(
+            Column(ascii_uppercase[i % 26], row, part_named(row.anchor, read, evidence))
+            for i, row in enumerate(shuffled)
+        ),
         machines=tuple(machines),
         earlier=max(earlier, key=lambda row: row.pk, default=None),
         graded_by_me=any(row.rater_id == adjudicator_id for row in humans),

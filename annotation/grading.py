@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import hold
+from annotation.transcript import part_named, transcript
 from bench.models import Checkpoint, Trajectory, Verdict
 from bench.scoring.store import append_verdicts, score_trajectories
 from bench.scoring.types import VerdictSource, VerdictValue
@@ -28,6 +29,18 @@ class OpenCheckpoints(Exception):
         self.positions = tuple(positions)
 
 
+class GradedElsewhere(Exception):
+    """A submit of a page that shows other grades than the drafts hold, such as that of a second tab."""
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        numbers = ", ".join(map(str, positions))
+        super().__init__(
+            f"Not submitted: checkpoint {numbers} was graded anew in another tab. What you see now is what is kept; "
+            "submit again if it is right."
+        )
+        self.positions = tuple(positions)
+
+
 class PlaceTaken(Exception):
     """The lease ran out and other raters have taken every place of this trajectory."""
 
@@ -39,12 +52,13 @@ class PlaceTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One checkpoint of the rubric with the rater's draft. ``number`` counts from 1."""
+    """One checkpoint of the rubric with the rater's draft. ``number`` counts from 1; ``anchor`` is a Part's name."""
 
     number: int
     checkpoint: Checkpoint
-    value: str
-    comment: str
+    value: str = ""
+    comment: str = ""
+    anchor: str = ""
 
 
 def rubric(assignment: Assignment) -> list[Line]:
@@ -53,7 +67,9 @@ def rubric(assignment: Assignment) -> list[Line]:
     lines = []
     for number, checkpoint in enumerate(_checkpoints(assignment).prefetch_related("evidence"), start=1):
         draft = drafts.get(checkpoint.pk)
-        lines.append(Line(number, checkpoint, draft.value if draft else "", draft.comment if draft else ""))
+        lines.append(
+            Line(number, checkpoint, draft.value, draft.comment, draft.anchor) if draft else Line(number, checkpoint)
+        )
     return lines
 
 
@@ -69,10 +85,11 @@ def save_grade(
     now: datetime,
     value: str | None = None,
     comment: str | None = None,
+    anchor: str | None = None,
 ) -> bool:
-    """Stores a grade, a comment or both; None leaves what is there. Extends the lease.
+    """Stores what is given of a grade, its comment and what that points at; None leaves what is there.
 
-    True where the rater still has the place; a draft is stored either way.
+    Extends the lease. True where the rater still has the place; a draft is stored either way.
     Raises AlreadySubmitted, ValueError for a bad value, Checkpoint.DoesNotExist
     for a checkpoint of another task.
     """
@@ -81,8 +98,10 @@ def save_grade(
     if comment is not None and len(comment) > COMMENT_CHARS:
         raise ValueError(f"The comment has {len(comment)} characters; {COMMENT_CHARS} are the most.")
     checkpoint = _checkpoints(assignment).get(pk=checkpoint_id)
+    if anchor and part_named(anchor, transcript(assignment.trajectory), checkpoint.evidence.all()) is None:
+        raise ValueError(f"This trajectory has no part {anchor[:80]!r}; choose one of the list.")
     holds = hold(assignment=assignment, now=now)
-    changes = {"value": value, "comment": comment}
+    changes = {"value": value, "comment": comment, "anchor": anchor}
     DraftGrade.objects.update_or_create(
         assignment=assignment,
         checkpoint=checkpoint,
@@ -92,23 +111,31 @@ def save_grade(
 
 
 @transaction.atomic
-def save_comments(*, assignment: Assignment, comments: Mapping[int, str], now: datetime) -> None:
-    """Stores the comments that stand on the page, checkpoint id -> text; unchanged ones are left alone."""
+def save_comments(
+    *, assignment: Assignment, comments: Mapping[int, str], anchors: Mapping[int, str], now: datetime
+) -> None:
+    """Stores the comments and anchors that stand on the page, by checkpoint id; unchanged ones are left alone."""
     for line in rubric(assignment):
-        given = comments.get(line.checkpoint.pk)
-        if given is not None and given != line.comment:
-            save_grade(assignment=assignment, checkpoint_id=line.checkpoint.pk, now=now, comment=given)
+        pk = line.checkpoint.pk
+        comment, anchor = comments.get(pk, line.comment), anchors.get(pk, line.anchor)
+        if (comment, anchor) != (line.comment, line.anchor):
+            save_grade(assignment=assignment, checkpoint_id=pk, now=now, comment=comment, anchor=anchor)
 
 
 @transaction.atomic
-def submit(*, assignment: Assignment, now: datetime) -> None:
+def submit(*, assignment: Assignment, now: datetime, shown: Mapping[int, str] | None = None) -> None:
     """Turns the drafts into verdicts, commits the assignment and scores the trajectory anew, all or nothing.
 
-    Raises OpenCheckpoints, PlaceTaken, AlreadySubmitted.
+    ``shown``: checkpoint id -> the grade that the rater had before the eyes.
+    Raises GradedElsewhere, OpenCheckpoints, PlaceTaken, AlreadySubmitted.
     """
     if not hold(assignment=assignment, now=now):
         raise PlaceTaken
     lines = rubric(assignment)
+    seen = shown or {}
+    other = [line.number for line in lines if seen.get(line.checkpoint.pk, line.value) != line.value]
+    if other:
+        raise GradedElsewhere(other)
     missing = [line.number for line in lines if not line.value]
     if missing:
         raise OpenCheckpoints(missing)
@@ -129,4 +156,5 @@ def _verdict(assignment: Assignment, line: Line) -> Verdict:
         rater=assignment.rater,
         value=line.value,
         rationale=line.comment,
+        anchor=line.anchor,
     )

@@ -23,10 +23,21 @@ class AlreadySubmitted(Exception):
     """The assignment is committed; nothing about it can change."""
 
 
-def own_open(*, rater_id: int) -> Assignment | None:
-    """The assignment that the rater has begun and not submitted, the one with the youngest lease first."""
-    mine = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True)
-    return mine.select_related("batch", "trajectory").order_by("-lease_until").first()
+def own_open(*, rater_id: int, now: datetime) -> Assignment | None:
+    """The assignment that the rater has begun and can still submit, the one with the youngest lease first."""
+    same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id"))
+    mine = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True).annotate(
+        held=_held_by_others(same, rater_id, now)
+    )
+    free = mine.filter(Q(lease_until__gt=now) | Q(held__lt=F("batch__raters_wanted")))
+    return free.select_related("batch", "trajectory").order_by("-lease_until").first()
+
+
+def _held_by_others(same: QuerySet[Assignment], rater_id: int, now: datetime) -> Coalesce:
+    """How many places of the outer row's batch and trajectory other raters hold."""
+    others = same.filter(_holding(now), batch_id=OuterRef("batch_id")).exclude(rater_id=rater_id).order_by()
+    held = others.values("trajectory_id").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(held, output_field=IntegerField()), 0)
 
 
 def waiting(*, rater_id: int, now: datetime) -> QuerySet[Any]:
@@ -36,14 +47,12 @@ def waiting(*, rater_id: int, now: datetime) -> QuerySet[Any]:
     An own assignment that was begun does not stand in its owner's way.
     """
     same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id")).order_by()
-    others = same.filter(_holding(now), batch_id=OuterRef("batch_id")).exclude(rater_id=rater_id)
-    held = others.values("trajectory_id").annotate(n=Count("pk")).values("n")
     done = same.filter(
         rater_id=rater_id,
         committed_at__isnull=False,
         batch__rubric_version=OuterRef("batch__rubric_version"),
     )
-    counted: QuerySet[Any] = Place.objects.annotate(held=Coalesce(Subquery(held, output_field=IntegerField()), 0))
+    counted: QuerySet[Any] = Place.objects.annotate(held=_held_by_others(same, rater_id, now))
     return counted.filter(~Exists(done), held__lt=F("batch__raters_wanted")).order_by("held", "batch_id", "pk")
 
 
@@ -66,7 +75,7 @@ def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
 def _try(rater_id: int, place_id: int | None, now: datetime, *, skip_locked: bool) -> Assignment | None:
     """One attempt in one transaction; without a place it only looks for the rater's own open assignment."""
     get_user_model().objects.select_for_update(no_key=True).get(pk=rater_id)
-    mine = own_open(rater_id=rater_id)
+    mine = own_open(rater_id=rater_id, now=now)
     if mine is not None and hold(assignment=mine, now=now):
         return mine
     if place_id is None:

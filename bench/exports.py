@@ -132,11 +132,10 @@ def _trajectories(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _verdicts(run: Run) -> Iterator[dict[str, Any]]:
-    fields = ("trajectory_id", "checkpoint__position", "rubric_version", "source", "name", "value", "rationale")
+    names = ("rubric_version", "source", "name", "value", "rationale", "anchor", "simulated")
     rows = Verdict.objects.filter(trajectory__unit__run=run).order_by("pk")
-    for values in rows.values_list(*fields, "simulated").iterator():
-        names = ("trajectory", "checkpoint", "rubric_version", "source", "name", "value", "rationale", "simulated")
-        yield dict(zip(names, values, strict=True))
+    for values in rows.values_list("trajectory_id", "checkpoint__position", *names).iterator():
+        yield dict(zip(("trajectory", "checkpoint", *names), values, strict=True))
 
 
 def _scores(run: Run) -> str:

@@ -1,16 +1,50 @@
-"""Statistics with their interval, or a mark that leads to the words for why there is none."""
+"""Parts of a transcript with the marks of those who point at them; statistics with interval or reason."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from annotation.transcript import Part, event_part
 from bench.dashboards import numbers
+from bench.models import Event
 
 register = template.Library()
+RATERS = "ABC"  # those with a shade of their own
+QUOTED = 60  # characters of a part that stand in a link to it
+
+
+@register.simple_tag(takes_context=True)
+def part(context: dict[str, Any], what: Part | Event, owner: str = "") -> SafeString:
+    """The part's text, marked with who points at it (``marks`` of the context: name -> labels).
+
+    ``owner`` keeps ids apart where one event stands under several checkpoints.
+    """
+    shown = event_part(what) if isinstance(what, Event) else what
+    labels = context.get("marks", {}).get(shown.name, ())
+    shade = f"anchored {_shade(labels[0])}" if labels else ""
+    pins = format_html_join("", '<sup class="pin {}">{}</sup>', ((_shade(label), label) for label in labels))
+    return format_html(
+        '<span class="part-text {}" id="{}{}" data-part="{}" data-label="{}">{}</span>{}',
+        shade, owner, shown.name, shown.name, shown.label, shown.text, pins,
+    )  # fmt: skip
+
+
+def _shade(label: str) -> str:
+    return f"shade-{label.lower()}" if label in RATERS else "shade-own"
+
+
+@register.simple_tag
+def points_at(anchor: Part, owner: str = "") -> SafeString:
+    """A link to the part that a comment points at."""
+    where = f"{owner}{anchor.name}" if anchor.name.startswith("event:") else anchor.name
+    text = anchor.text if len(anchor.text) <= QUOTED else f"{anchor.text[: QUOTED - 1]}…"
+    return format_html('<a class="points-at" href="#{}">{} <q>{}</q></a>', quote(where, safe=":"), anchor.label, text)
 
 
 @register.simple_tag

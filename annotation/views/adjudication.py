@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,8 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.adjudication import REASON_CHARS, AlreadySettled, Case, find_case, next_case, settle
-from annotation.transcript import transcript
-from bench.models import CheckpointScore, Trajectory
+from bench.models import CheckpointScore
 from bench.scoring.types import VerdictValue
 from iba_site.access import may_adjudicate, require
 
@@ -62,15 +63,16 @@ def case(request: HttpRequest, trajectory_id: int, checkpoint_id: int) -> HttpRe
 
 
 def _screen(request: HttpRequest, found: Case, *, problem: str = "", status: int = 200) -> HttpResponse:
-    trajectory = Trajectory.objects.select_related("unit__run", "unit__task__scenario__domain").get(
-        pk=found.score.trajectory_id
-    )
+    marks: dict[str, list[str]] = defaultdict(list)
+    for column in found.raters:
+        if column.anchor:
+            marks[column.anchor.name].append(column.label)
     context = {
         "case": found,
         "checkpoint": found.score.checkpoint,
-        "evidence": found.score.checkpoint.evidence.order_by("occurred_at"),
-        "transcript": transcript(trajectory),
-        "simulated": trajectory.unit.run.simulated,
+        "transcript": found.transcript,
+        "marks": marks,
+        "simulated": found.score.trajectory.unit.run.simulated,
         "open_cases": CheckpointScore.objects.to_adjudicate().count(),
         "problem": problem,
         "value": request.POST.get("value", ""),

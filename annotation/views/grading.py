@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.access import own_assignment
 from annotation.grading import (
     COMMENT_CHARS,
+    GradedElsewhere,
     Line,
     OpenCheckpoints,
     PlaceTaken,
@@ -28,7 +30,7 @@ from annotation.grading import (
 from annotation.models import Assignment
 from annotation.queue import AlreadySubmitted, hold, take_next
 from annotation.reveal import NotYet, compared
-from annotation.transcript import transcript
+from annotation.transcript import parts, transcript
 from bench.models import Checkpoint
 from iba_site.access import may_annotate, require
 
@@ -52,17 +54,18 @@ def grade(request: HttpRequest, pk: int) -> HttpResponse:
         holds = hold(assignment=assignment, now=now)
     except AlreadySubmitted:
         return redirect("reveal", pk=pk)
-    return _page(request, assignment, error="" if holds else str(PlaceTaken()))
+    return _page(request, assignment, error=None if holds else PlaceTaken())
 
 
 def _submit(request: HttpRequest, assignment: Assignment, now: datetime) -> HttpResponse:
     """A second submit of the same page finds the work done and only moves on."""
     try:
-        save_comments(assignment=assignment, comments=_comments(request), now=now)
-        submit(assignment=assignment, now=now)
-    except (OpenCheckpoints, PlaceTaken, ValueError) as error:
-        missing = error.positions if isinstance(error, OpenCheckpoints) else ()
-        return _page(request, assignment, error=str(error), missing=missing, status=422)
+        comments, anchors = _by_checkpoint(request, "comment-"), _by_checkpoint(request, "anchor-")
+        save_comments(assignment=assignment, comments=comments, anchors=anchors, now=now)
+        submit(assignment=assignment, now=now, shown=_by_checkpoint(request, "shown-"))
+    except (GradedElsewhere, OpenCheckpoints, PlaceTaken, ValueError) as error:
+        missing = error.positions if isinstance(error, GradedElsewhere | OpenCheckpoints) else ()
+        return _page(request, assignment, error=error, missing=missing, status=422)
     except AlreadySubmitted:
         pass
     following = take_next(rater_id=assignment.rater_id, now=now)
@@ -72,8 +75,8 @@ def _submit(request: HttpRequest, assignment: Assignment, now: datetime) -> Http
     return redirect(f"{reverse('grade', args=[following.pk])}?after={assignment.pk}")
 
 
-def _comments(request: HttpRequest) -> dict[int, str]:
-    prefix = "comment-"
+def _by_checkpoint(request: HttpRequest, prefix: str) -> dict[int, str]:
+    """The fields of that prefix, checkpoint id -> text."""
     return {
         int(name.removeprefix(prefix)): _text(value)
         for name, value in request.POST.items()
@@ -90,21 +93,22 @@ def _page(
     request: HttpRequest,
     assignment: Assignment,
     *,
-    error: str = "",
+    error: Exception | None = None,
     missing: Sequence[int] = (),
     status: int = 200,
 ) -> HttpResponse:
-    lines = rubric(assignment)
+    lines, read = rubric(assignment), transcript(assignment.trajectory)
     done = Assignment.objects.filter(
         batch_id=assignment.batch_id, rater_id=assignment.rater_id, committed_at__isnull=False
     )
     context = {
         **_progress(assignment, lines),
-        "lines": lines,
-        "transcript": transcript(assignment.trajectory),
+        "lines": [(line, parts(read, line.checkpoint.evidence.all())) for line in lines],
+        "transcript": read,
         "open_id": _open(request, lines, missing),
         "missing": missing,
         "error": error,
+        "place_taken": isinstance(error, PlaceTaken),
         "place": done.count() + 1,
         "batch_size": assignment.batch.trajectories.count(),
         "after": request.GET.get("after", "") if request.GET.get("after", "").isdecimal() else "",
@@ -150,6 +154,7 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
             now=timezone.now(),
             value=request.POST.get("value"),
             comment=None if comment is None else _text(comment),
+            anchor=request.POST.get(f"anchor-{checkpoint_id}"),
         )
         problem = "" if holds else str(PlaceTaken())
         status = 200
@@ -184,10 +189,15 @@ def reveal(request: HttpRequest, pk: int) -> HttpResponse:
     except NotYet as error:
         messages.info(request, str(error))
         return redirect("grade", pk=pk)
+    marks: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        if line.anchor:
+            marks[line.anchor.name].append(str(line.number))
     context = {
         "assignment": assignment,
         "lines": lines,
         "transcript": transcript(assignment.trajectory),
+        "marks": marks,
         "others": max((line.others for line in lines), default=0),
         "simulated": any(row.simulated for line in lines for row in line.machines),
     }

@@ -19,7 +19,7 @@ from iba_site.access import may_annotate, may_launch, require
 @require(may_annotate)
 def queue(request: HttpRequest) -> HttpResponse:
     rater_id, now = int(request.user.pk or 0), timezone.now()
-    begun = own_open(rater_id=rater_id)
+    begun = own_open(rater_id=rater_id, now=now)
     context = {
         "begun": begun,
         "graded": begun.drafts.exclude(value="").count() if begun else 0,

@@ -26,6 +26,9 @@ class Verdict(models.Model):
         help_text="empty: this source was asked and gave no usable verdict",
     )
     rationale = models.TextField(blank=True, default="")
+    anchor = models.CharField(
+        max_length=200, blank=True, default="", help_text="part of the trajectory that the rationale is about"
+    )
     raw = models.TextField(blank=True, default="")
     contradicts = models.BooleanField(default=False, help_text="the rationale says the opposite of the value")
     own_family = models.BooleanField(default=False, help_text="judge of the agent's own model family")

@@ -1,5 +1,6 @@
 // Keys and autosave of the grading page, and ctrl+Enter of the adjudication page.
-// htmx sends every grade and comment; this file opens checkpoints, undoes, and sends again what did not arrive.
+// htmx sends every grade, comment and anchor; this file opens checkpoints, points at parts of the transcript, undoes,
+// and sends again what did not arrive.
 (function () {
   "use strict";
   const decision = document.querySelector("[data-decision]");
@@ -33,6 +34,7 @@
     const target = checkpoints[Math.min(checkpoints.length - 1, Math.max(0, index))];
     if (!target) return;
     for (const item of checkpoints) item.open = item === target;
+    highlight();
     target.querySelector("summary").focus({ preventScroll: true });
     target.scrollIntoView({ block: "nearest" });
   }
@@ -40,6 +42,7 @@
   // The buttons stay in the page, since a grade that waits for its turn would be lost with its button.
   function press(group, value) {
     group.dataset.value = value;
+    form.elements["shown-" + idOf(group)].value = value;
     for (const button of group.querySelectorAll("button")) {
       if (button.value) button.setAttribute("aria-pressed", String(button.value === value));
       else button.hidden = !value;
@@ -61,7 +64,61 @@
     undoButton.disabled = !history.length;
   }
 
+  // The part that the open checkpoint's comment is about is marked; while pointing, every part can be chosen.
+  const hint = document.getElementById("pointing");
+  const anchorOf = (item) => item.querySelector("select[id^=anchor-]");
+  const choosable = () => {
+    const item = checkpoints[opened()];
+    const all = [...form.querySelectorAll(".transcript [data-part]"), ...(item ? item.querySelectorAll("[data-part]") : [])];
+    return all.filter((part) => part.offsetParent !== null);
+  };
+  function highlight() {
+    const item = checkpoints[opened()];
+    const name = item ? anchorOf(item).value : "";
+    for (const part of form.querySelectorAll(".anchored")) part.classList.remove("anchored", "shade-own");
+    for (const part of choosable()) if (name && part.dataset.part === name) part.classList.add("anchored", "shade-own");
+  }
+  function point(on) {
+    if (on && opened() < 0) return;
+    form.classList.toggle("is-pointing", on);
+    hint.hidden = !on;
+    for (const part of form.querySelectorAll("[data-part]")) { part.removeAttribute("tabindex"); part.removeAttribute("role"); }
+    if (on) {
+      for (const part of choosable()) { part.tabIndex = 0; part.setAttribute("role", "button"); }
+      (form.querySelector(".anchored") || choosable()[0]).focus();
+    } else show(opened());
+  }
+  function choose(part) {
+    const select = anchorOf(checkpoints[opened()]);
+    select.value = part.dataset.part;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    point(false);
+  }
+  function pointingKey(key) {
+    const all = choosable();
+    const at = all.indexOf(document.activeElement);
+    if (key === "Escape") point(false);
+    else if (key === "j" || key === "ArrowDown") all[Math.min(all.length - 1, at + 1)].focus();
+    else if (key === "k" || key === "ArrowUp") all[Math.max(0, at - 1)].focus();
+    else if ((key === "Enter" || key === " ") && at >= 0) choose(all[at]);
+    else return key.length === 1; // no grade is given by accident
+    return true;
+  }
+  const isPointing = () => form.classList.contains("is-pointing");
+  form.addEventListener("toggle", () => { if (isPointing()) point(false); highlight(); }, true);
+  form.addEventListener("change", highlight);
+  for (const button of form.querySelectorAll("[data-point]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => point(!isPointing()));
+  }
+  form.addEventListener("click", (event) => {
+    const part = isPointing() && event.target.closest("[data-part]");
+    if (part && choosable().includes(part)) { event.preventDefault(); choose(part); }
+  });
+  highlight();
+
   const keys = {
+    a: () => point(true),
     p: () => grade("pass"),
     f: () => grade("fail"),
     c: () => grade("cannot_judge"),
@@ -76,6 +133,10 @@
   // Capturing, so that the keys of all pages do not answer too.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
+    if (isPointing() && !document.querySelector("dialog[open]")) {
+      if (pointingKey(event.key)) { event.preventDefault(); event.stopPropagation(); }
+      return;
+    }
     if (document.querySelector("dialog[open]") || !Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
     if (!event.repeat || event.key === "j" || event.key === "k") keys[event.key]();
@@ -96,8 +157,20 @@
     press(group, button.value);
   }, true);
 
-  // What did not arrive is said and sent again until it does. One entry a comment and one a grade.
-  const place = (element) => (element.matches("textarea") ? element.id : "grade-" + idOf(element));
+  // A field that was not changed here is never sent, so that a second tab cannot undo what the first has saved.
+  const saved = new WeakMap(); // comment or anchor -> what the server has of it
+  const isOwnField = (element) => element.matches("textarea, select");
+  for (const field of form.querySelectorAll("textarea")) saved.set(field, field.defaultValue);
+  for (const field of form.querySelectorAll("select")) saved.set(field, field.dataset.saved);
+  form.addEventListener("formdata", (event) => {
+    for (const field of form.querySelectorAll("textarea, select")) {
+      if (field.value === saved.get(field)) event.formData.delete(field.name);
+    }
+  });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
+
+  // What did not arrive is said and sent again until it does. One entry a comment, an anchor and a grade.
+  const place = (element) => (isOwnField(element) ? element.id : "grade-" + idOf(element));
   function say(why) {
     const numbers = [...unsaved.values()].map((item) => Number(itemOf(item.element).dataset.number));
     const listed = [...new Set(numbers)].sort((a, b) => a - b).join(", ");
@@ -119,28 +192,30 @@
   }
   function refused(element) {
     const id = idOf(element);
-    if (!element.matches("textarea")) press(choices(id), document.getElementById("mark-" + id).dataset.value);
+    if (element.matches("select")) { element.value = saved.get(element); highlight(); }
+    else if (!isOwnField(element)) press(choices(id), document.getElementById("mark-" + id).dataset.value);
   }
   // A sign-in page instead of an answer: the session is over, the grade was not taken.
   function answered({ xhr, pathInfo }) {
     return Boolean(xhr.responseURL) && new URL(xhr.responseURL).pathname === pathInfo.requestPath;
   }
-  function settle(element, detail) {
+  function settle(element, detail, sent) {
     const { status } = detail.xhr;
     if (status === 0) keep(element, "The server does not answer.");
     else if (status < 300 && !answered(detail)) keep(element, "You are signed out; sign in in another tab.");
-    else if (status < 300) { forget(place(element)); say(""); }
+    else if (status < 300) { forget(place(element)); say(""); if (isOwnField(element)) saved.set(element, sent); }
     else if (status === 404 || status === 409 || status === 422) { forget(place(element)); refused(element); say(""); }
     else keep(element, `The server answered ${status}.`);
   }
   form.addEventListener("htmx:beforeRequest", (event) => {
     const { elt } = event.detail;
+    const sent = elt.value;
     inFlight += 1;
     const item = unsaved.get(place(elt));
     if (item) clearTimeout(item.timer);
     event.detail.xhr.addEventListener("loadend", () => {
       inFlight -= 1;
-      settle(elt, event.detail);
+      settle(elt, event.detail, sent);
       if (wantsSubmit && inFlight === 0 && !unsaved.size) form.requestSubmit(document.getElementById("submit"));
     });
   });

@@ -73,6 +73,12 @@
   });
   document.documentElement.classList.add("js");
 
+  // Signing in anew in another tab changes the protection token; the cookie has the one that counts now.
+  document.addEventListener("formdata", (event) => {
+    const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+    if (token && event.formData.has("csrfmiddlewaretoken")) event.formData.set("csrfmiddlewaretoken", token[1]);
+  });
+
   function report(text) {
     const box = document.getElementById("htmx-error");
     if (box) box.textContent = text;

@@ -197,12 +197,13 @@ def judge(trajectory: Trajectory, values: Mapping[str, str], position: int | Non
     score_trajectories([trajectory.pk])
 
 
-def grade(trajectory: Trajectory, rater: Any, values: Mapping[int, str]) -> None:
+def grade(trajectory: Trajectory, rater: Any, values: Mapping[int, str], anchor: str = "") -> None:
     """A rater's verdicts, position -> value."""
     rows = [
         Verdict(
             trajectory=trajectory, checkpoint=trajectory.unit.task.checkpoints.get(position=position), source="human",
             rubric_version=rubric_version(), name=rater.username, rater=rater, value=value, rationale=f"I say {value}",
+            anchor=anchor,
         )
         for position, value in values.items()
     ]  # fmt: skip

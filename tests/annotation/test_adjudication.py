@@ -77,3 +77,11 @@ def test_the_next_case_comes_behind_the_one_settled_and_then_from_the_start(disp
     assert next_case(after=(dispute.pk, first.checkpoint.position)) == second
     assert next_case(after=(dispute.pk, second.checkpoint.position)) == first
     assert next_case(run_id=run.pk + 1) is None
+
+
+def test_a_case_shows_what_each_rater_points_at(dispute, cast):
+    grade(dispute, cast["cleo"], {1: "fail"}, anchor="sentence:2")
+    case = find_case(**_ids(dispute, 1), adjudicator_id=cast["otto"].pk)
+    pointed = [column.anchor for column in case.raters if column.verdict.rater == cast["cleo"]]
+    assert pointed[0].text.startswith("For afters")
+    assert sum(column.anchor is not None for column in case.raters) == 1

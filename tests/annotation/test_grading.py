@@ -1,12 +1,16 @@
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
-from annotation.grading import OpenCheckpoints, PlaceTaken, rubric, save_comments, save_grade, submit
+from annotation.batches import Choice, create_batch
+from annotation.grading import GradedElsewhere, OpenCheckpoints, PlaceTaken, rubric, save_comments, save_grade, submit
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import LEASE, AlreadySubmitted, take_next
 from bench.models import Checkpoint, CheckpointScore, Run, Verdict
 from bench.scoring.results import results_of
+from tests.annotation.factories import make_cast, make_run
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ def test_a_submit_with_open_checkpoints_names_them_and_commits_nothing(mine, now
 
 def test_a_submit_turns_drafts_into_verdicts_of_the_rater(mine, now):
     grade_all(mine, now)
-    save_comments(assignment=mine, comments={rubric(mine)[0].checkpoint.pk: "Clear."}, now=now)
+    save_comments(assignment=mine, comments={rubric(mine)[0].checkpoint.pk: "Clear."}, anchors={}, now=now)
     submit(assignment=mine, now=now)
     rows = list(Verdict.objects.filter(source="human").order_by("checkpoint__position"))
     assert [row.value for row in rows] == ["pass"] * len(rubric(mine))
@@ -109,3 +113,92 @@ def test_two_raters_who_disagree_open_an_adjudication_and_drop_the_cached_result
     assert all(score.needs_adjudication for score in scores)
     assert scores[0].adjudication_reason == "raters disagree: 1 pass, 1 fail"
     assert Run.objects.get(pk=run.pk).results is None
+
+
+def test_what_a_comment_points_at_is_kept_with_the_draft_and_with_the_verdict(mine, now):
+    first = rubric(mine)[0].checkpoint.pk
+    save_grade(assignment=mine, checkpoint_id=first, now=now, value="fail", comment="For three.", anchor="request")
+    assert rubric(mine)[0].anchor == "request"
+    grade_all(mine, now)
+    submit(assignment=mine, now=now)
+    assert list(Verdict.objects.filter(source="human").order_by("pk").values_list("anchor", flat=True))[:2] == [
+        "request",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("anchor", ["step:1", "sentence:99", "event:1", "request\0", "x" * 5000])
+def test_a_part_that_the_trajectory_does_not_have_is_refused_and_nothing_is_stored(mine, now, anchor):
+    with pytest.raises(ValueError, match="has no part"):
+        save_grade(assignment=mine, checkpoint_id=rubric(mine)[0].checkpoint.pk, now=now, value="pass", anchor=anchor)
+    assert not DraftGrade.objects.exists()
+
+
+def test_an_anchor_can_be_taken_back(mine, now):
+    first = rubric(mine)[0].checkpoint.pk
+    save_grade(assignment=mine, checkpoint_id=first, now=now, anchor="request")
+    save_grade(assignment=mine, checkpoint_id=first, now=now, anchor="")
+    assert rubric(mine)[0].anchor == ""
+
+
+def test_a_submit_of_a_page_that_shows_other_grades_is_refused_with_their_numbers(mine, now):
+    grade_all(mine, now)
+    second = rubric(mine)[1].checkpoint.pk
+    with pytest.raises(GradedElsewhere, match="checkpoint 2 was graded anew in another tab"):
+        submit(assignment=mine, now=now, shown={second: "fail"})
+    assert not Verdict.objects.filter(source="human").exists()
+    submit(assignment=mine, now=now, shown={second: "pass"})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_raters_who_submit_at_the_same_moment_are_both_counted(now):
+    """The later score must see the earlier verdicts: one says pass, one fail, so every checkpoint is disputed."""
+    cast = make_cast()
+    run = make_run(personas=1, methods=("iba",))
+    create_batch(run=run, choice=Choice.DOMAIN, domain="dining", size=1, raters_wanted=2, created_by=cast["ada"])
+    assignments = {}
+    for name, value in (("ann", "pass"), ("ben", "fail")):
+        assignments[name] = take_next(rater_id=cast[name].pk, now=now)
+        grade_all(assignments[name], now, value)
+    gate = threading.Barrier(2)
+
+    def hand_in(name):
+        gate.wait()
+        submit(assignment=assignments[name], now=now)
+        connection.close()
+
+    threads = [threading.Thread(target=hand_in, args=[name]) for name in assignments]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    scores = CheckpointScore.objects.filter(trajectory=assignments["ann"].trajectory)
+    assert {score.needs_adjudication for score in scores} == {True}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_double_click_on_submit_writes_every_verdict_once(now):
+    cast = make_cast()
+    run = make_run(personas=1, methods=("iba",))
+    create_batch(run=run, choice=Choice.DOMAIN, domain="dining", size=1, raters_wanted=2, created_by=cast["ada"])
+    mine = take_next(rater_id=cast["ann"].pk, now=now)
+    grade_all(mine, now)
+    gate = threading.Barrier(2)
+    outcomes = []
+
+    def click():
+        gate.wait()
+        try:
+            submit(assignment=mine, now=now)
+            outcomes.append("submitted")
+        except AlreadySubmitted:
+            outcomes.append("was submitted")
+        connection.close()
+
+    threads = [threading.Thread(target=click) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["submitted", "was submitted"]
+    assert Verdict.objects.filter(source="human").count() == len(rubric(mine))

@@ -2,10 +2,11 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.grading import rubric, save_grade
 from annotation.models import Assignment, Batch
-from annotation.queue import take_next
+from annotation.queue import LEASE, take_next
 from bench.models import CheckpointScore, Verdict
 from tests.annotation.factories import MODEL, PANEL
 from tests.annotation.factories import grade as give
@@ -16,8 +17,6 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 @pytest.fixture
 def mine(make_batch, cast, now):
     """ann's assignment on a trajectory that ends in a text."""
-    from django.utils import timezone
-
     make_batch(size=8)
     for _ in range(8):
         assignment = take_next(rater_id=cast["ann"].pk, now=timezone.now())
@@ -209,3 +208,61 @@ def test_a_rater_is_anonymous_to_the_adjudicator(as_user, meal, cast):
     )
     assert "cleo" not in html
     assert ">ben" not in html
+
+
+def test_a_rater_whose_place_was_taken_is_led_on_by_queue_and_page(as_user, mine, cast):
+    Batch.objects.update(raters_wanted=1)
+    past = timezone.now() - LEASE
+    Assignment.objects.filter(pk=mine.pk).update(lease_until=past)
+    Assignment.objects.create(
+        batch=mine.batch, trajectory=mine.trajectory, rater=cast["ben"], lease_until=timezone.now() + LEASE
+    )
+    client = as_user("ann")
+    html = client.get(page(mine)).content.decode()
+    assert "Your draft is kept; go on with the next." in html
+    assert reverse("next_assignment") in html
+    assert "You have begun one" not in client.get("/annotate/").content.decode()
+    assert client.post(page(mine)).status_code == 422
+
+
+def test_a_part_is_chosen_from_a_list_and_one_that_is_not_there_is_refused(as_user, mine):
+    first = rubric(mine)[0].checkpoint.pk
+    client = as_user("ann")
+    assert f'name="anchor-{first}"' in client.get(page(mine)).content.decode()
+    response = client.post(save_url(mine), {f"anchor-{first}": "sentence:2"}, follow=True)
+    assert '<option value="sentence:2" selected>' in response.content.decode()
+    refused = client.post(save_url(mine), {f"anchor-{first}": "step:2"}, **HTMX)
+    assert refused.status_code == 422
+    assert "has no part" in refused.content.decode()
+    assert rubric(mine)[0].anchor == "sentence:2"
+
+
+def test_an_anchor_chosen_at_the_last_moment_is_submitted_too(as_user, mine, now):
+    grade_all(mine, now)
+    second = rubric(mine)[1].checkpoint.pk
+    as_user("ann").post(page(mine), {f"anchor-{second}": "request"})
+    assert Verdict.objects.get(source="human", checkpoint_id=second).anchor == "request"
+
+
+def test_a_page_that_shows_other_grades_than_are_kept_is_not_submitted(as_user, mine, now):
+    grade_all(mine, now)
+    second = rubric(mine)[1].checkpoint.pk
+    response = as_user("ann").post(page(mine), {f"shown-{second}": ""})
+    assert response.status_code == 422
+    assert "checkpoint 2 was graded anew in another tab" in response.content.decode()
+    assert not Verdict.objects.filter(source="human").exists()
+
+
+def test_the_reveal_and_the_case_lead_to_what_a_comment_points_at(as_user, meal, cast, make_batch, now):
+    give(meal, cast["ben"], {0: "pass", 1: "pass"})
+    give(meal, cast["cleo"], {0: "fail", 1: "pass"}, anchor="sentence:2")
+    case = reverse("case", args=[meal.pk, meal.unit.task.checkpoints.get(position=0).pk])
+    html = as_user("otto").get(case).content.decode()
+    assert 'href="#sentence:2"' in html
+    assert 'id="sentence:2" data-part="sentence:2"' in html
+    assert html.count("anchored") == 1
+    batch = make_batch()
+    own = Assignment.objects.create(batch=batch, trajectory=meal, rater=cast["cleo"], lease_until=now, committed_at=now)
+    html = as_user("cleo").get(reverse("reveal", args=[own.pk])).content.decode()
+    assert 'href="#sentence:2"' in html
+    assert '<sup class="pin shade-own">1</sup>' in html

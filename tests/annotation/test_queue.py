@@ -16,7 +16,7 @@ def test_a_rater_gets_the_own_open_assignment_before_any_other(make_batch, cast,
     make_batch(size=3)
     first = take_next(rater_id=cast["ann"].pk, now=now)
     assert take_next(rater_id=cast["ann"].pk, now=now) == first
-    assert own_open(rater_id=cast["ann"].pk) == first
+    assert own_open(rater_id=cast["ann"].pk, now=now) == first
 
 
 def test_the_least_graded_trajectory_comes_next(make_batch, cast, now):
@@ -97,3 +97,19 @@ def test_raters_who_ask_at_the_same_moment_never_exceed_the_places(now):
         thread.join()
     assert sorted(one is not None for one in taken) == [False, False, True, True]
     assert Assignment.objects.count() == 2
+
+
+def test_a_lost_place_is_no_open_assignment_and_an_older_one_that_can_be_submitted_is(make_batch, cast, now):
+    make_batch(size=2, raters=1)
+    older = take_next(rater_id=cast["ann"].pk, now=now)
+    Assignment.objects.filter(pk=older.pk).update(lease_until=now - LEASE)
+    place = Assignment.objects.none()
+    for other in older.batch.trajectories.exclude(pk=older.trajectory_id):
+        place = Assignment.objects.create(
+            batch=older.batch, trajectory=other, rater=cast["ann"], lease_until=now - timedelta(minutes=1)
+        )
+    Assignment.objects.create(
+        batch=older.batch, trajectory=place.trajectory, rater=cast["ben"], lease_until=now + LEASE
+    )
+    assert own_open(rater_id=cast["ann"].pk, now=now) == older
+    assert take_next(rater_id=cast["ann"].pk, now=now) == older

@@ -1,17 +1,17 @@
-from annotation.transcript import transcript
+from annotation.transcript import part_named, parts, transcript
 from bench.models import Trajectory
 
 
 def test_look_ups_hold_the_tasks_own_tools_only(booking):
     read = transcript(booking)
-    assert [look_up.tool for look_up in read.look_ups] == ["find_tables"]
+    assert [look_up.part.text for look_up in read.look_ups] == ["find_tables"]
     assert read.look_ups[0].rows[0][:2] == ("RES-101", "Linden Room")
 
 
 def test_the_accepted_call_comes_with_the_item_that_it_chose(booking):
     (call,) = transcript(booking).calls
-    assert dict(call.arguments) == {"table id": "RES-101", "party": "2"}
-    assert dict(call.item_fields)["kitchen"] == "soups and braises"
+    assert {part.label: part.text for part in call.arguments} == {"table id": "RES-101", "party": "2"}
+    assert {part.name: part.text for part in call.item_fields}["item:kitchen"] == "soups and braises"
 
 
 def test_a_second_commit_is_shown_too(booking):
@@ -23,4 +23,34 @@ def test_a_trajectory_without_an_action_has_neither_text_nor_call(meal):
     Trajectory.objects.filter(pk=meal.pk).update(data={**meal.data, "action": None})
     meal.refresh_from_db()
     read = transcript(meal)
-    assert (read.text, read.calls) == ("", ())
+    assert (read.paragraphs, read.calls) == ((), ())
+
+
+def test_parts_have_names_that_say_what_they_are_and_not_how_many_steps_are_hidden(booking, meal):
+    named = {part.name: part.text for _, group in parts(transcript(booking)) for part in group}
+    assert named["lookup:1"] == "find_tables"  # the fifth step of the trajectory
+    assert named["argument:party"] == "2"
+    assert named["item:kitchen"] == "soups and braises"
+    sentences = [part.name for _, group in parts(transcript(meal)) for part in group]
+    assert sentences == ["request", "sentence:1", "sentence:2", "sentence:3"]
+
+
+def test_the_evidence_of_a_checkpoint_can_be_pointed_at_and_that_of_another_cannot(booking):
+    soft = booking.unit.task.checkpoints.get(position=2)
+    event = soft.evidence.first()
+    assert part_named(f"event:{event.pk}", transcript(booking), soft.evidence.all()).text == event.text
+    assert part_named(f"event:{event.pk}", transcript(booking)) is None
+
+
+def test_of_two_calls_the_last_has_the_short_names(booking):
+    booking.committed = [{"tool": "book_table", "arguments": {"party": 3}}, *booking.committed]
+    named = {part.name: part.text for _, group in parts(transcript(booking)) for part in group}
+    assert (named["call:1:argument:party"], named["argument:party"]) == ("3", "2")
+
+
+def test_sentences_keep_their_lines_and_paragraphs(meal):
+    data = {**meal.data, "action": {**meal.data["action"], "text": "First. Second!\n- third\n\n\nFourth."}}
+    Trajectory.objects.filter(pk=meal.pk).update(data=data)
+    meal.refresh_from_db()
+    read = [[[part.text for part in line] for line in lines] for lines in transcript(meal).paragraphs]
+    assert read == [[["First.", "Second!"], ["- third"]], [["Fourth."]]]
