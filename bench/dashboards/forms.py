@@ -57,6 +57,12 @@ class LaunchForm(forms.Form):
         return {name: field.initial for name, field in self.fields.items() if field.initial is not None}
 
 
+class BudgetForm(forms.Form):
+    """A run's budget; empty lifts it."""
+
+    budget_usd = forms.FloatField(required=False, widget=forms.NumberInput(attrs={"step": "any"}))
+
+
 def _methods() -> list[tuple[str, str]]:
     """Every method, each ablation after its own method."""
     names = [part for spec in AGENTS.values() for part in (spec.name, *(f"{spec.name}-{a}" for a in spec.ablations))]

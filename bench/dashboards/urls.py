@@ -12,6 +12,7 @@ urlpatterns = [
     path("runs/new/units/", runs.run_units, name="run-units"),
     path("runs/<int:pk>/", runs.run_detail, name="run-detail"),
     re_path(r"^runs/(?P<pk>\d+)/(?P<verb>pause|resume|cancel|retry)/$", runs.run_act, name="run-act"),
+    path("runs/<int:pk>/budget/", runs.run_budget, name="run-budget"),
     path("compare/", compare.compare, name="compare"),
     path("trajectories/", trajectories.trajectory_list, name="trajectory-list"),
     path("trajectories/<int:pk>/", trajectories.trajectory, name="trajectory"),

@@ -34,6 +34,7 @@ class Run(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    scores_version = models.PositiveBigIntegerField(default=0, help_text="counted up by triggers; see scoring/kept.py")
     results = models.JSONField(null=True, blank=True, help_text="cells and pairs; null: to be computed anew")
     agreement = models.JSONField(null=True, blank=True, help_text="who agrees with whom; null: to be computed anew")
 

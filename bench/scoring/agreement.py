@@ -2,7 +2,8 @@
 
 ``ratings`` is always a sequence of raters, each a sequence over the same
 items, of category names or None for missing (blank text and NaN are missing
-too). Categories are nominal. A missing rating is never agreement.
+too), or the same as ``Coded``. Categories are nominal. A missing rating is
+never agreement.
 
 Every coefficient is a function of sums over items, so that a bootstrap adds
 up per-cluster sums and never walks the items again.
@@ -18,9 +19,19 @@ import krippendorff
 import numpy as np
 import numpy.typing as npt
 
-Ratings = Sequence[Sequence[Hashable | None]]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Ratings as numbers. ``codes``: (raters, items), an index into ``names`` or -1 for missing."""
+
+    codes: Codes
+    names: tuple[Hashable, ...]
+
+
+Ratings = Sequence[Sequence[Hashable | None]] | Coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +88,10 @@ def cohen_kappa(ratings: Ratings) -> Agreement:
     Undefined where both raters use one and the same category only. Raises
     ValueError for three or more raters.
     """
-    if len(ratings) > 2:
-        raise ValueError(f"Cohen's kappa takes two raters, got {len(ratings)}; use fleiss_kappa for more")
-    return _evaluate("cohen", ratings)
+    coded = encode(ratings)
+    if len(coded.codes) > 2:
+        raise ValueError(f"Cohen's kappa takes two raters, got {len(coded.codes)}; use fleiss_kappa for more")
+    return _evaluate("cohen", coded)
 
 
 def krippendorff_alpha(ratings: Ratings) -> Agreement:
@@ -89,8 +101,9 @@ def krippendorff_alpha(ratings: Ratings) -> Agreement:
     all pairable ratings are in one category. Krippendorff 2011, "Computing
     Krippendorff's Alpha-Reliability"; computed by the package of that name.
     """
-    codes, names = encode(ratings)
-    counts = _counts(codes, len(names))
+    coded = encode(ratings)
+    codes = coded.codes
+    counts = _counts(codes, len(coded.names))
     pairable = counts[counts.sum(axis=1) >= 2]
     if not len(pairable):
         return Agreement(None, _why_uncountable(codes), 0)
@@ -102,19 +115,21 @@ def krippendorff_alpha(ratings: Ratings) -> Agreement:
 
 def prevalence(ratings: Ratings, category: Hashable) -> Agreement:
     """Share (0..1) of ratings in ``category``: the mean over rated items of their share."""
-    codes, names = encode(ratings)
-    counts = _counts(codes, len(names))
+    coded = encode(ratings)
+    counts = _counts(coded.codes, len(coded.names))
     given = counts.sum(axis=1)
     rated = given > 0
     if not rated.any():
         return Agreement(None, "undefined because there is no rating", 0)
-    if category not in names:
+    if category not in coded.names:
         return Agreement(0.0, None, int(rated.sum()))
-    shares = counts[rated, names.index(category)] / given[rated]
+    shares = counts[rated, coded.names.index(category)] / given[rated]
     return Agreement(float(shares.mean()), None, int(rated.sum()))
 
 
-def effective_votes(ratings: Ratings, reference: Sequence[Hashable | None] | None = None) -> Agreement:
+def effective_votes(
+    ratings: Sequence[Sequence[Hashable | None]], reference: Sequence[Hashable | None] | None = None
+) -> Agreement:
     """How many independent votes a panel is worth, 1..judges: k / (1 + (k - 1) r).
 
     ``r`` is the mean correlation over pairs of judges, cut to 0..1: of their
@@ -125,12 +140,13 @@ def effective_votes(ratings: Ratings, reference: Sequence[Hashable | None] | Non
     nothing and is left out. Kish 1965, Survey Sampling; for judges: Kohli
     2026, "Nine Judges, Two Effective Votes" (arXiv 2605.29800).
     """
-    codes, names = encode([*ratings, reference] if reference is not None else ratings)
+    coded = encode([*ratings, reference] if reference is not None else ratings)
+    codes = coded.codes
     judges = codes[:-1] if reference is not None else codes
     if len(judges) < 2:
         return Agreement(None, f"undefined because the panel has {len(judges)} judge(s)", 0)
-    if reference is None and len(names) > 2:
-        return Agreement(None, f"undefined because {len(names)} categories need a reference", 0)
+    if reference is None and len(coded.names) > 2:
+        return Agreement(None, f"undefined because {len(coded.names)} categories need a reference", 0)
     votes = (judges != codes[-1]).astype(float) if reference is not None else judges.astype(float)
     known = (judges >= 0) & (codes[-1] >= 0) if reference is not None else judges >= 0
     pairs = combinations(range(len(judges)), 2)
@@ -158,14 +174,17 @@ def _missing(rating: Hashable | None) -> bool:
     return rating is None or rating != rating or (isinstance(rating, str) and not rating.strip())
 
 
-def encode(ratings: Ratings) -> tuple[Codes, list[Hashable]]:
-    """(raters, items) category numbers with -1 for missing, and the categories in order of appearance."""
+def encode(ratings: Ratings) -> Coded:
+    """The ratings as numbers, the categories in order of appearance."""
+    if isinstance(ratings, Coded):
+        return ratings
     lengths = [len(rater) for rater in ratings]
     if len(set(lengths)) > 1:
         raise ValueError(f"every rater needs one entry an item (None for missing); got lengths {lengths}")
     number: dict[Hashable, int] = {}
     codes = [[-1 if _missing(r) else number.setdefault(r, len(number)) for r in rater] for rater in ratings]
-    return np.array(codes, dtype=np.int64).reshape(len(ratings), lengths[0] if lengths else 0), list(number)
+    shape = len(ratings), lengths[0] if lengths else 0
+    return Coded(np.array(codes, dtype=np.int64).reshape(shape), tuple(number))
 
 
 def _counts(codes: Codes, q: int) -> Floats:
@@ -181,7 +200,8 @@ def _why_uncountable(codes: Codes) -> str:
 
 
 def _evaluate(name: str, ratings: Ratings, categories: Sequence[Hashable] | None = None) -> Agreement:
-    codes, names = encode(ratings)
+    coded = encode(ratings)
+    codes, names = coded.codes, coded.names
     if categories is not None and (unknown := [n for n in names if n not in categories]):
         raise ValueError(f"ratings hold {unknown}, which is not among the categories {list(categories)}")
     n = int(((codes >= 0).sum(axis=0) >= 2).sum())

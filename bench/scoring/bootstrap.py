@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.scoring.agreement import COEFFICIENTS, Ratings, encode
+
+Clusters = Sequence[Hashable] | npt.NDArray[np.int64]
 
 ENOUGH = 0.9  # share of the draws that must have a value
 
@@ -25,7 +28,7 @@ class Interval:
 
 def cluster_bootstrap(
     statistic: Callable[[npt.NDArray[np.int64]], float | None],
-    clusters: Sequence[Hashable],
+    clusters: Clusters,
     draws: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -49,7 +52,7 @@ def cluster_bootstrap(
 def agreement_interval(
     name: str,
     ratings: Ratings,
-    clusters: Sequence[Hashable],
+    clusters: Clusters,
     draws: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -61,7 +64,8 @@ def agreement_interval(
     """
     if name not in COEFFICIENTS:
         raise ValueError(f"no coefficient {name!r}; there are {sorted(COEFFICIENTS)}")
-    codes, names = encode(ratings)
+    coded = encode(ratings)
+    codes, names = coded.codes, coded.names
     if len(clusters) != codes.shape[1]:
         raise ValueError(f"{len(clusters)} clusters for {codes.shape[1]} items; one cluster an item is right")
     if name == "cohen" and len(codes) != 2:
@@ -72,16 +76,23 @@ def agreement_interval(
     coefficient = COEFFICIENTS[name]
     terms = coefficient.terms(codes, len(names))
     sums = np.stack([np.bincount(by_item, column, groups) for column in terms.T], axis=1)
+    return _percentiles(coefficient.value(_weights(groups, draws, seed) @ sums, len(names)), confidence)
+
+
+@lru_cache(maxsize=16)
+def _weights(groups: int, draws: int, seed: int) -> npt.NDArray[np.float64]:
+    """(draws, groups): how often each draw holds each cluster. Kept, since a report asks for the same many times."""
     rng = np.random.default_rng(seed)
-    weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=draws)
-    return _percentiles(coefficient.value(weights.astype(float) @ sums, len(names)), confidence)
+    return rng.multinomial(groups, np.full(groups, 1 / groups), size=draws).astype(float)
 
 
-def _cluster_codes(clusters: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], int]:
+def _cluster_codes(clusters: Clusters) -> tuple[npt.NDArray[np.int64], int]:
     """A number for each cluster in order of appearance, an entry an item; and how many clusters there are."""
+    if isinstance(clusters, np.ndarray):
+        _, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[codes], len(first)
     number: dict[Hashable, int] = {}
-    codes = [number.setdefault(cluster, len(number)) for cluster in clusters]
-    return np.array(codes, dtype=np.int64), len(number)
+    return np.array([number.setdefault(one, len(number)) for one in clusters], dtype=np.int64), len(number)
 
 
 def _too_few(groups: int) -> Interval:

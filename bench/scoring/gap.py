@@ -25,7 +25,7 @@ class GapStage(StrEnum):
     NOT_IN_ACTION = "not_in_action"
     NOT_ACTED = "not_acted"  # the cue was retrieved; the agent keeps no constraints, so no more is known
     JUDGED_WRONG = "judged_wrong"  # it was done; a human overruled the judges
-    OVER_APPLIED = "over_applied"  # a preference was applied where it must not be
+    OVER_APPLIED = "over_applied"  # what won holds elsewhere, or is nobody's wish, and was applied here
     UNKNOWN = "unknown"  # an infrastructure failure, or gold that names no cue
 
 
@@ -34,17 +34,20 @@ class CheckpointGold:
     """What is true of one preference checkpoint.
 
     ``dimension`` is "<domain>.<dimension>" and ``value`` the option that holds
-    now. ``superseded_values`` held before or hold elsewhere. ``part`` is the
-    argument or item field that shows it ("" for text). ``applies`` is False
-    where the checkpoint says that the preference must *not* be acted on.
+    now. ``superseded_values`` held before or hold elsewhere; of these,
+    ``elsewhere_values`` hold only in a state that is over or under a condition
+    that is not met. ``distractor_event_ids`` look like cues and show no
+    preference of the persona. ``part`` is the argument or item field that
+    shows it ("" for text).
     """
 
     dimension: str
     value: str
     gold_event_ids: frozenset[str]
     superseded_values: frozenset[str] = frozenset()
+    elsewhere_values: frozenset[str] = frozenset()
+    distractor_event_ids: frozenset[str] = frozenset()
     part: str = ""
-    applies: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,38 +83,38 @@ def attribute(
         return GapStage.JUDGED_WRONG
     if trajectory.termination.is_infrastructure or not (gold.dimension or gold.gold_event_ids):
         return GapStage.UNKNOWN
-    if not gold.applies:
-        return _over_or_acted(trajectory, gold)
     drawn = [c for c in trajectory.constraints if _is_about(c, gold)]
     active = [c for c in drawn if _holds(c, trajectory)]
     right = [c for c in active if _is_right(c, gold)]
     if right:
         return _after_resolution(trajectory, right, active, gold)
-    if drawn:
-        return GapStage.RESOLVED_WRONGLY if _saw_cue(trajectory, gold) else GapStage.NOT_RETRIEVED
     if not _saw_cue(trajectory, gold):
         return GapStage.NOT_RETRIEVED
+    if drawn:
+        return _wrong_winner([c for c in active if _is_planned(c, trajectory)], gold)
     return GapStage.NO_CONSTRAINT if _draws_constraints(trajectory) else GapStage.NOT_ACTED
 
 
 def over_applications(
-    trajectory: Trajectory, holds: Mapping[str, str], suppressed: Collection[str] = ()
+    trajectory: Trajectory, holds: Mapping[str, str], distractors: Collection[str] = ()
 ) -> tuple[OverApplication, ...]:
     """Active constraints that should not hold, in the trajectory's order.
 
     ``holds``: dimension -> the value that holds now in the task's scope.
-    ``suppressed``: dimensions on which no preference may be acted on here.
-    Constraints on other dimensions, or without one, are not judged. With a
-    plan, only planned constraints count as applied.
+    ``distractors``: ids of events that show no preference of the persona. A
+    constraint is judged where its dimension is in ``holds``, or where all that
+    it cites are distractors. With a plan, only planned constraints count as
+    applied.
     """
+    misleading = frozenset(distractors)
     found = []
     for c in trajectory.constraints:
         left_out = bool(trajectory.plan) and c.constraint_id not in trajectory.plan
-        if not c.dimension or left_out or not _holds(c, trajectory):
+        if left_out or not _holds(c, trajectory):
             continue
         reason = ""
-        if c.dimension in suppressed:
-            reason = "no preference may be acted on here"
+        if _is_from(c, misleading):
+            reason = "drawn from events that show no preference"
         elif c.dimension in holds and c.value:
             names_it = c.value == holds[c.dimension]
             reason = "" if names_it == (c.polarity is Polarity.FOR) else f"{holds[c.dimension]} holds"
@@ -187,16 +190,28 @@ def _after_resolution(
         return GapStage.NOT_IN_ACTION
     if any(c.constraint_id in planned for c in right):
         return GapStage.NOT_IN_ACTION
-    wrong_winner = any(c.constraint_id in planned for c in active if not _is_right(c, gold))
-    return GapStage.RESOLVED_WRONGLY if wrong_winner else GapStage.NOT_IN_PLAN
+    winners = [c for c in active if c.constraint_id in planned and not _is_right(c, gold)]
+    return _wrong_winner(winners, gold) if winners else GapStage.NOT_IN_PLAN
 
 
-def _over_or_acted(trajectory: Trajectory, gold: CheckpointGold) -> GapStage:
-    """For a preference that must not be acted on; an agent without constraints followed raw evidence."""
-    drawn = [c for c in trajectory.constraints if _is_about(c, gold)]
-    if not _draws_constraints(trajectory) or any(_holds(c, trajectory) for c in drawn):
-        return GapStage.OVER_APPLIED
-    return GapStage.NOT_IN_ACTION if drawn else GapStage.UNKNOWN
+def _is_planned(constraint: Constraint, trajectory: Trajectory) -> bool:
+    """Or active in an agent that plans nothing, where what is active is applied."""
+    return not trajectory.plan or constraint.constraint_id in trajectory.plan
+
+
+def _wrong_winner(winners: Sequence[Constraint], gold: CheckpointGold) -> GapStage:
+    """Over-applied where every winner that was applied belongs elsewhere; without one nothing was applied."""
+    over = [_is_from(c, gold.distractor_event_ids) or _is_elsewhere(c, gold) for c in winners]
+    return GapStage.OVER_APPLIED if over and all(over) else GapStage.RESOLVED_WRONGLY
+
+
+def _is_elsewhere(constraint: Constraint, gold: CheckpointGold) -> bool:
+    return constraint.polarity is Polarity.FOR and constraint.value in gold.elsewhere_values
+
+
+def _is_from(constraint: Constraint, event_ids: frozenset[str]) -> bool:
+    """Whether it cites these events and no others."""
+    return bool(constraint.evidence) and event_ids.issuperset(constraint.evidence)
 
 
 def _draws_constraints(trajectory: Trajectory) -> bool:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.scoring.agreement import Agreement, gwet_ac1, raw_agreement
-from bench.scoring.judges import is_own_family
+import numpy as np
+import numpy.typing as npt
+
+from bench.scoring.agreement import Agreement, Coded, Codes, gwet_ac1, raw_agreement
 from bench.scoring.types import VerdictValue
 
 LENGTH_EDGES = (500, 1500, 4000)  # characters of the candidate
+MENU = (VerdictValue.PASS, VerdictValue.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedItem:
-    """One verdict of one judge beside what it is compared with.
+class Judged:
+    """All verdicts of one judge beside what they are compared with: arrays with an entry an item.
 
-    ``value`` and ``reference`` are None where unscored; ``reference`` is what
-    humans decided. ``again`` is the same judge's verdict on the same prompt at
-    another time. ``position`` counts checkpoints in the prompt from 1.
+    ``value``, ``reference`` (what humans decided) and ``again`` (the judge's
+    verdict before, on the same prompt) are indexes into MENU, -1 where nothing
+    is decided. ``position`` counts the task's checkpoints from 1.
     """
 
     judge: str
-    judge_family: str
-    agent_family: str
-    candidate_chars: int
-    position: int
-    value: VerdictValue | None
-    reference: VerdictValue | None = None
-    again: VerdictValue | None = None
+    own_family: npt.NDArray[np.bool_]
+    candidate_chars: Codes
+    position: Codes
+    value: Codes
+    reference: Codes
+    again: Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,66 +49,56 @@ class CardRow:
     rate_gap: float | None
 
 
-def by_length(items: Iterable[JudgedItem], edges: Sequence[int] = LENGTH_EDGES) -> tuple[CardRow, ...]:
+def by_length(judges: Iterable[Judged], edges: Sequence[int] = LENGTH_EDGES) -> tuple[CardRow, ...]:
     """Agreement with humans by length of the candidate; a group holds lengths below its edge."""
     bounds = sorted(edges)
-
-    def group(item: JudgedItem) -> str:
-        i = sum(item.candidate_chars >= edge for edge in bounds)
-        top = str(bounds[i] - 1) if i < len(bounds) else "more"
-        return f"{i + 1}: {bounds[i - 1] if i else 0} to {top} characters"
-
-    return _rows(items, "length", group, _against_reference)
-
-
-def by_position(items: Iterable[JudgedItem]) -> tuple[CardRow, ...]:
-    """Agreement with humans by the checkpoint's place in the prompt."""
-    return _rows(items, "position", lambda item: f"{item.position:02d}", _against_reference)
+    tops = [*(str(edge - 1) for edge in bounds), "more"]
+    names = [f"{i + 1}: {low} to {top} characters" for i, (low, top) in enumerate(zip([0, *bounds], tops, strict=True))]
+    rows = []
+    for judged in judges:
+        group = np.searchsorted(bounds, judged.candidate_chars, side="right")
+        rows += _rows(judged, "length", group, names, judged.reference)
+    return _in_order(rows)
 
 
-def by_family(items: Iterable[JudgedItem]) -> tuple[CardRow, ...]:
+def by_position(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
+    """Agreement with humans by the checkpoint's place in its task."""
+    rows = []
+    for judged in judges:
+        names = [f"{place:02d}" for place in range(int(judged.position.max(initial=0)) + 1)]
+        rows += _rows(judged, "position", judged.position, names, judged.reference)
+    return _in_order(rows)
+
+
+def by_family(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
     """Agreement with humans on candidates of the judge's own model family and of others."""
+    rows = []
+    for judged in judges:
+        group = judged.own_family.astype(np.int64)
+        rows += _rows(judged, "family", group, ["other family", "own family"], judged.reference)
+    return _in_order(rows)
 
-    def group(item: JudgedItem) -> str:
-        return "own family" if is_own_family(item.judge_family, item.agent_family) else "other family"
 
-    return _rows(items, "family", group, _against_reference)
-
-
-def against_itself(items: Iterable[JudgedItem]) -> tuple[CardRow, ...]:
+def against_itself(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
     """Agreement of a judge with itself on the same prompt."""
-    return _rows(items, "test-retest", lambda _: "all", lambda item: (item.value, item.again))
+    rows = []
+    for judged in judges:
+        rows += _rows(judged, "test-retest", np.zeros_like(judged.value), ["all"], judged.again)
+    return _in_order(rows)
 
 
-Pair = tuple[VerdictValue | None, VerdictValue | None]
+def _in_order(rows: Iterable[CardRow]) -> tuple[CardRow, ...]:
+    return tuple(sorted(rows, key=lambda row: (row.judge, row.group)))
 
 
-def _against_reference(item: JudgedItem) -> Pair:
-    return item.value, item.reference
+def _rows(judged: Judged, split: str, group: Codes, names: Sequence[str], other: Codes) -> list[CardRow]:
+    """One row a group that has an item; ``group`` holds each item's index into ``names``."""
+    return [_row(judged, split, names[number], group == number, other) for number in np.unique(group)]
 
 
-def _rows(
-    items: Iterable[JudgedItem],
-    split: str,
-    group: Callable[[JudgedItem], str],
-    pair: Callable[[JudgedItem], Pair],
-) -> tuple[CardRow, ...]:
-    """One row a judge and group, sorted by both."""
-    pairs: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for item in items:
-        pairs[item.judge, group(item)].append(pair(item))
-    return tuple(_row(judge, split, name, pairs[judge, name]) for judge, name in sorted(pairs))
-
-
-def _row(judge: str, split: str, group: str, pairs: Sequence[Pair]) -> CardRow:
-    ratings = [[_decided(a) for a, _ in pairs], [_decided(b) for _, b in pairs]]
-    both = [(a, b) for a, b in zip(*ratings, strict=True) if a and b]
-    passes = [sum(side[i] is VerdictValue.PASS for side in both) for i in (0, 1)]
-    gap = (passes[0] - passes[1]) / len(both) if both else None
-    menu = (VerdictValue.PASS, VerdictValue.FAIL)
-    return CardRow(judge, split, group, raw_agreement(ratings), gwet_ac1(ratings, menu), gap)
-
-
-def _decided(value: VerdictValue | None) -> VerdictValue | None:
-    """Cannot-judge is a missing rating: it agrees with nothing."""
-    return value if value is not None and value.decides else None
+def _row(judged: Judged, split: str, name: str, here: npt.NDArray[np.bool_], other: Codes) -> CardRow:
+    ratings = Coded(np.stack([judged.value[here], other[here]]), MENU)
+    both = ratings.codes[:, (ratings.codes >= 0).all(axis=0)]
+    passed = (both == MENU.index(VerdictValue.PASS)).sum(axis=1)
+    gap = float(passed[0] - passed[1]) / both.shape[1] if both.shape[1] else None
+    return CardRow(judged.judge, split, name, raw_agreement(ratings), gwet_ac1(ratings, MENU), gap)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,23 +12,22 @@ from django.db.models import Count, Q
 from agents.registry import resolve
 from bench.models import CheckpointScore, Run, Unit
 from bench.scoring.intervals import clustered_mean
+from bench.scoring.kept import keep, remember
 from bench.scoring.losses import loss_counts
 from bench.scoring.measures import Coverage, product_of_rates
 from bench.scoring.pairs import pairs, pairs_by_domain
 from bench.scoring.ppi import mean_interval
 from bench.scoring.repeats import over_tasks
-from bench.scoring.rows import METRICS, VIEWS, Row, unit_rows
+from bench.scoring.rows import METRICS, VIEWS, Row, rows_by_view
 
 ByMethod = Mapping[str, Sequence[Row]]
 
 
-def results_of(run: Run) -> dict[str, Any]:
-    """What ``compute`` returns of the combined scores; kept with the run until a verdict changes."""
-    if run.results is None:
-        computed = compute(run)
-        Run.objects.filter(pk=run.pk).update(results=computed)
-        run.results = computed
-    return dict(run.results)
+def results_of(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]:
+    """What ``compute`` returns, kept until something that it is made of changes: see kept.py."""
+    if (view, split) == ("combined", ""):
+        return keep(run, "results", compute)
+    return remember(f"results-{view}-{split}", (run,), lambda: compute(run, view, split))
 
 
 def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]:
@@ -42,7 +41,7 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     """
     if view not in VIEWS:
         raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
-    sides = {name: _by_method(run, name, split) for name in VIEWS}
+    sides = {name: _by_method(run, rows, split) for name, rows in rows_by_view(run).items()}
     by_method = sides[view]
     rates, per_task = _pass_rates(run, view, split), _checkpoints_per_task(run, split)
     return {
@@ -57,10 +56,10 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     }
 
 
-def _by_method(run: Run, view: str, split: str) -> dict[str, list[Row]]:
+def _by_method(run: Run, rows: Iterable[Row], split: str) -> dict[str, list[Row]]:
     """The rows of each method that has one, in the order of the manifest."""
     found: dict[str, list[Row]] = {method: [] for method in run.manifest["methods"]}
-    for row in unit_rows(run, view):
+    for row in rows:
         if not split or row.split == split:
             found[row.method].append(row)
     return {method: rows for method, rows in found.items() if rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -66,50 +67,59 @@ _ROW_FIELDS = (
 )
 
 
-def unit_rows(run: Run, view: str = "combined") -> list[Row]:
-    """One row a unit of the run, in two queries."""
-    if view not in VIEWS:
-        raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
-    measures = _measures(run, view)
-    rows = []
+Measures = tuple[float | None, float | None, float | None]  # in the order of METRICS
+
+
+def rows_by_view(run: Run) -> dict[str, list[Row]]:
+    """View -> one row a unit of the run, in two queries for all views."""
+    measures = _measures(run)
+    found: dict[str, list[Row]] = {view: [] for view in VIEWS}
     for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
         _, method, task, repeat, persona, domain, split, status, trajectory, recall, over, audit, *cost = values
-        behaviour, preference, success = measures.get(trajectory, (None, None, None))
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
-        rows.append(
-            Row(
-                method, task, repeat, persona, domain, split, status, behaviour, preference, success,
-                recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
-            )
-        )  # fmt: skip
-    return rows
+        for view, (behaviour, preference, success) in zip(VIEWS, measures.get(trajectory, _UNSCORED), strict=True):
+            found[view].append(
+                Row(
+                    method, task, repeat, persona, domain, split, status, behaviour, preference, success,
+                    recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
+                )
+            )  # fmt: skip
+    return found
 
 
-def _measures(run: Run, view: str) -> dict[int, tuple[float | None, float | None, float | None]]:
-    """Behaviour accuracy, preference satisfaction and task success of each trajectory."""
-    passed, known = Q(**{view: "pass"}), Q(**{f"{view}__in": ["pass", "fail"]})
-    task, preference = Q(checkpoint__kind="task"), Q(checkpoint__kind="preference")
-    counted = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run)
-        .order_by()
-        .values_list("trajectory_id")
-        .annotate(
-            task=Count("pk", filter=task),
-            task_known=Count("pk", filter=task & known),
-            task_passed=Count("pk", filter=task & passed),
-            pref=Count("pk", filter=preference),
-            pref_known=Count("pk", filter=preference & known),
-            pref_passed=Count("pk", filter=preference & passed),
+_UNSCORED: tuple[Measures, ...] = ((None, None, None),) * len(VIEWS)
+
+
+def _measures(run: Run) -> dict[int, tuple[Measures, ...]]:
+    """Trajectory -> its measures under each view, in the order of VIEWS."""
+    kinds = {"task": Q(checkpoint__kind="task"), "preference": Q(checkpoint__kind="preference")}
+    counts: dict[str, Count] = {}
+    for kind, of_kind in kinds.items():
+        counts[kind] = Count("pk", filter=of_kind)
+        for view in VIEWS:
+            counts[f"{kind}_{view}_known"] = Count("pk", filter=of_kind & Q(**{f"{view}__in": ["pass", "fail"]}))
+            counts[f"{kind}_{view}_passed"] = Count("pk", filter=of_kind & Q(**{view: "pass"}))
+    scores = CheckpointScore.objects.filter(trajectory__unit__run=run).order_by()
+    found = {}
+    for trajectory, *numbers in scores.values_list("trajectory_id").annotate(**counts):
+        half = len(numbers) // 2
+        found[trajectory] = tuple(
+            _three(numbers[0], *task, numbers[half], *preference)
+            for task, preference in zip(_twos(numbers[1:half]), _twos(numbers[half + 1 :]), strict=True)
         )
+    return found
+
+
+def _twos(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _three(tasks: int, t_known: int, t_passed: int, preferences: int, p_known: int, p_passed: int) -> Measures:
+    return (
+        _share(tasks, t_known, t_passed),
+        _share(preferences, p_known, p_passed),
+        _all_passed(tasks + preferences, t_known + p_known, t_passed + p_passed),
     )
-    return {
-        trajectory: (
-            _share(t, t_known, t_passed),
-            _share(p, p_known, p_passed),
-            _all_passed(t + p, t_known + p_known, t_passed + p_passed),
-        )
-        for trajectory, t, t_known, t_passed, p, p_known, p_passed in counted
-    }
 
 
 def _share(count: int, known: int, passed: int) -> float | None:

@@ -9,11 +9,20 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 
 from agents.contract import Trajectory as Course
 from agents.serialise import from_json
-from bench.models import Checkpoint, CheckpointKind, CheckpointScore, Run, Trajectory, Verdict
+from bench.models import (
+    Checkpoint,
+    CheckpointKind,
+    CheckpointScore,
+    EventLabel,
+    EventRole,
+    Run,
+    Task,
+    Trajectory,
+    Verdict,
+)
 from bench.scoring.combination import combine, escalations
 from bench.scoring.gap import CheckpointGold, attribute, over_applications
 from bench.scoring.judges import RUBRIC_VERSION
@@ -22,6 +31,8 @@ from bench.scoring.types import Outcome, Policy, VerdictRow, VerdictSource, Verd
 
 RULES = "rules"
 CHUNK = 500
+COURSES = 200  # preferences whose trajectories are in memory at a time
+HOLDS_ELSEWHERE = ("expired", "conditional")  # conflicts whose losing value holds in a state that is over, or otherwise
 
 _FIELDS = (
     "combined",
@@ -90,11 +101,12 @@ def evidence_recall(task_id: int, course: Course) -> float | None:
 
 
 def over_applied(task_id: int, course: Course) -> int | None:
-    """Constraints that were acted on though another value holds; None where the method draws no constraints."""
+    """Constraints that were acted on though they should not; None where the method draws no constraints."""
     if not course.constraints:
         return None
     preferences = Checkpoint.objects.filter(task_id=task_id, kind=CheckpointKind.PREFERENCE)
-    return len(over_applications(course, dict(preferences.values_list("dimension", "value"))))
+    holds = dict(preferences.values_list("dimension", "value"))
+    return len(over_applications(course, holds, distractor_events([task_id])[task_id]))
 
 
 def gold_events(task_ids: Sequence[int]) -> dict[int, set[str]]:
@@ -108,8 +120,21 @@ def gold_events(task_ids: Sequence[int]) -> dict[int, set[str]]:
     return found
 
 
+def distractor_events(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
+    """Ids of events of each task's persona that look like cues and show none of its preferences."""
+    persona_of = dict(Task.objects.filter(pk__in=task_ids).values_list("pk", "persona_id"))
+    labels = EventLabel.objects.filter(role=EventRole.DISTRACTOR, event__persona_id__in=set(persona_of.values()))
+    found: dict[int, set[str]] = defaultdict(set)
+    for persona, event_id in labels.values_list("event__persona_id", "event_id"):
+        found[persona].add(str(event_id))
+    return {task_id: frozenset(found[persona]) for task_id, persona in persona_of.items()}
+
+
 def score_trajectories(ids: Iterable[int]) -> None:
-    """Compute the scores of these trajectories anew from their verdicts, and drop the cached results of their runs."""
+    """Compute the scores of these trajectories anew from their verdicts.
+
+    The trajectories are locked first, so of two that score one at the same time the second sees all verdicts.
+    """
     wanted = sorted(set(ids))
     for at in range(0, len(wanted), CHUNK):
         _score_chunk(wanted[at : at + CHUNK])
@@ -117,23 +142,27 @@ def score_trajectories(ids: Iterable[int]) -> None:
 
 @transaction.atomic
 def _score_chunk(ids: Sequence[int]) -> None:
-    trajectories = list(Trajectory.objects.filter(pk__in=ids).select_related("unit__run").order_by("pk"))
-    task_ids = {trajectory.unit.task_id for trajectory in trajectories}
+    locked = Trajectory.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=ids).order_by("pk")
+    places = list(locked.values_list("pk", "unit__task_id", "unit__run_id"))
+    task_ids = {task_id for _, task_id, _ in places}
     checkpoints: dict[int, list[Checkpoint]] = defaultdict(list)
     for checkpoint in Checkpoint.objects.filter(task_id__in=task_ids).order_by("position"):
         checkpoints[checkpoint.task_id].append(checkpoint)
-    evidence = _checkpoint_evidence(task_ids)
+    runs = Run.objects.filter(pk__in={run_id for _, _, run_id in places}).only("manifest")
+    policies = {run.pk: policy_of(run) for run in runs}
     verdicts = _verdicts(ids)
-    policies: dict[int, Policy] = {}
-    scores = []
-    for trajectory in trajectories:
-        policy = policies.setdefault(trajectory.unit.run_id, policy_of(trajectory.unit.run))
-        scores += _scores(trajectory, checkpoints[trajectory.unit.task_id], evidence, verdicts, policy)
+    found = [
+        (trajectory, checkpoint, _outcomes(tuple(verdicts.get((trajectory, checkpoint.pk), ())), policies[run]))
+        for trajectory, task, run in places
+        for checkpoint in checkpoints[task]
+    ]
+    gaps = _gaps(found)
     CheckpointScore.objects.bulk_create(
-        scores, update_conflicts=True, unique_fields=["trajectory", "checkpoint"], update_fields=list(_FIELDS)
+        [_score(trajectory, c, outcomes, gaps.get((trajectory, c.pk), "")) for trajectory, c, outcomes in found],
+        update_conflicts=True,
+        unique_fields=["trajectory", "checkpoint"],
+        update_fields=list(_FIELDS),
     )
-    kept = Q(results__isnull=False) | Q(agreement__isnull=False)
-    Run.objects.filter(kept, pk__in=policies).update(results=None, agreement=None)
 
 
 def _checkpoint_evidence(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
@@ -184,56 +213,63 @@ def _outcomes(said: tuple[Said, ...], policy: Policy) -> _Outcomes:
     )
 
 
-def _scores(
-    trajectory: Trajectory,
-    checkpoints: Sequence[Checkpoint],
-    evidence: dict[int, frozenset[str]],
-    verdicts: dict[tuple[int, int], list[Said]],
-    policy: Policy,
-) -> list[CheckpointScore]:
-    course: Course | None = None
-    scores = []
-    for checkpoint in checkpoints:
-        found = _outcomes(tuple(verdicts.get((trajectory.pk, checkpoint.pk), ())), policy)
-        outcome, ai, human = found.combined, found.ai, found.human
-        gap = ""
-        if checkpoint.kind == CheckpointKind.PREFERENCE and "fail" in (ai.value, outcome.value):
-            course = course or from_json(trajectory.data)
-            gap = _gap(course, checkpoint, evidence.get(checkpoint.pk, frozenset()), ai.value, outcome.value)
-        scores.append(
-            CheckpointScore(
-                trajectory=trajectory,
-                checkpoint=checkpoint,
-                combined=outcome.value or "",
-                origin=outcome.origin.value,
-                ai=ai.value or "",
-                human=human.value or "",
-                reason=outcome.reason,
-                needs_adjudication=outcome.needs_adjudication,
-                adjudication_reason=outcome.adjudication_reason,
-                flags=sorted(flag.value for flag in outcome.flags),
-                escalate=found.escalate,
-                gap=gap,
-            )
-        )
-    return scores
+Found = tuple[int, Checkpoint, _Outcomes]  # the first is the trajectory's id
 
 
-def _gap(
-    course: Course,
-    checkpoint: Checkpoint,
-    gold_ids: frozenset[str],
-    ai: VerdictValue | None,
-    combined: VerdictValue | None,
-) -> str:
+def _score(trajectory_id: int, checkpoint: Checkpoint, found: _Outcomes, gap: str) -> CheckpointScore:
+    outcome = found.combined
+    return CheckpointScore(
+        trajectory_id=trajectory_id,
+        checkpoint=checkpoint,
+        combined=outcome.value or "",
+        origin=outcome.origin.value,
+        ai=found.ai.value or "",
+        human=found.human.value or "",
+        reason=outcome.reason,
+        needs_adjudication=outcome.needs_adjudication,
+        adjudication_reason=outcome.adjudication_reason,
+        flags=sorted(flag.value for flag in outcome.flags),
+        escalate=found.escalate,
+        gap=gap,
+    )
+
+
+def _gaps(found: Sequence[Found]) -> dict[tuple[int, int], str]:
+    """The stage that lost each preference that machines or all together failed, by (trajectory, checkpoint)."""
+    lost = [
+        (trajectory, checkpoint, outcomes)
+        for trajectory, checkpoint, outcomes in found
+        if checkpoint.kind == CheckpointKind.PREFERENCE and "fail" in (outcomes.ai.value, outcomes.combined.value)
+    ]
+    task_ids = {checkpoint.task_id for _, checkpoint, _ in lost}
+    evidence, distractors = _checkpoint_evidence(task_ids), distractor_events(task_ids)
+    stages = {}
+    for at in range(0, len(lost), COURSES):
+        some = lost[at : at + COURSES]
+        stored = Trajectory.objects.filter(pk__in={trajectory for trajectory, _, _ in some})
+        courses = {pk: from_json(data) for pk, data in stored.values_list("pk", "data")}
+        for trajectory, checkpoint, outcomes in some:
+            gold = _gold(checkpoint, evidence.get(checkpoint.pk, frozenset()), distractors[checkpoint.task_id])
+            stages[(trajectory, checkpoint.pk)] = _gap(courses[trajectory], gold, outcomes)
+    return stages
+
+
+def _gold(checkpoint: Checkpoint, gold_ids: frozenset[str], distractor_ids: frozenset[str]) -> CheckpointGold:
     rule: dict[str, Any] = checkpoint.rule or {}
-    gold = CheckpointGold(
+    losing = frozenset(checkpoint.losing_values)
+    return CheckpointGold(
         dimension=checkpoint.dimension,
         value=checkpoint.value,
         gold_event_ids=gold_ids,
-        superseded_values=frozenset(checkpoint.losing_values),
+        superseded_values=losing,
+        elsewhere_values=losing if checkpoint.conflict in HOLDS_ELSEWHERE else frozenset(),
+        distractor_event_ids=distractor_ids,
         part=rule.get("argument", rule.get("item_field", "")),
     )
+
+
+def _gap(course: Course, gold: CheckpointGold, outcomes: _Outcomes) -> str:
+    ai, combined = outcomes.ai.value, outcomes.combined.value
     overruled = ai is VerdictValue.FAIL and combined is VerdictValue.PASS
     verdict = VerdictValue.FAIL if overruled else combined or VerdictValue.CANNOT_JUDGE
     stage = attribute(course, gold, verdict, overruled)

@@ -218,9 +218,9 @@ def test_alpha_from_sums_equals_the_package(ratings):
 
     packaged = krippendorff_alpha(ratings).value
     if packaged is not None:
-        codes, names = encode(ratings)
-        alpha = COEFFICIENTS["alpha"]
-        assert float(alpha.value(alpha.terms(codes, len(names)).sum(axis=0), len(names))) == pytest.approx(packaged)
+        coded, alpha = encode(ratings), COEFFICIENTS["alpha"]
+        q = len(coded.names)
+        assert float(alpha.value(alpha.terms(coded.codes, q).sum(axis=0), q)) == pytest.approx(packaged)
 
 
 def test_independent_errors_count_as_full_votes():

@@ -140,13 +140,38 @@ def test_done_but_judged_wrong():
     assert stage(planted(drawn()), human_overruled=True) is GapStage.JUDGED_WRONG
 
 
-def test_a_preference_applied_where_it_must_not_be():
-    outside = replace(GOLD, applies=False)
-    assert stage(planted(drawn()), outside) is GapStage.OVER_APPLIED
-    assert stage(planted(steps=()), outside) is GapStage.OVER_APPLIED  # a baseline that followed raw evidence
-    suppressed = drawn(status=ConstraintStatus.OUT_OF_SCOPE)
-    assert stage(planted(suppressed), outside) is GapStage.NOT_IN_ACTION
-    assert stage(planted(), outside) is GapStage.UNKNOWN
+ELSEWHERE = replace(GOLD, elsewhere_values=GOLD.superseded_values)  # crunchy holds in a state that is over
+MISLED = replace(GOLD, distractor_event_ids=frozenset({"ana's wish", "a joke"}))
+
+
+def test_a_value_that_holds_elsewhere_was_applied_here():
+    assert stage(planted(drawn("crunchy")), ELSEWHERE) is GapStage.OVER_APPLIED
+    both = planted(drawn(), drawn("crunchy", name="c2"), plan=("c2",))
+    assert stage(both, ELSEWHERE) is GapStage.OVER_APPLIED
+    assert stage(planted(drawn("crunchy")), GOLD) is GapStage.RESOLVED_WRONGLY  # it held once: stale
+
+
+def test_a_constraint_from_distractors_alone_was_applied():
+    assert stage(planted(drawn("mild", evidence=("a joke", "ana's wish"))), MISLED) is GapStage.OVER_APPLIED
+    assert stage(planted(drawn("mild", evidence=("a joke", "gold"))), MISLED) is GapStage.RESOLVED_WRONGLY
+    assert stage(planted(drawn("mild", evidence=())), MISLED) is GapStage.RESOLVED_WRONGLY
+
+
+def test_what_was_set_aside_or_not_planned_was_not_applied():
+    expired = drawn("crunchy", status=ConstraintStatus.EXPIRED)
+    assert stage(planted(expired), ELSEWHERE) is GapStage.RESOLVED_WRONGLY
+    assert stage(planted(drawn("crunchy"), plan=("c9",)), ELSEWHERE) is GapStage.RESOLVED_WRONGLY
+    against = drawn("crunchy", polarity=Polarity.AGAINST)
+    assert stage(planted(against, plan=()), ELSEWHERE) is GapStage.NOT_IN_PLAN
+
+
+def test_applied_beside_another_wrong_winner_is_a_wrong_resolution():
+    mixed = planted(drawn("crunchy"), drawn("mild", name="c2"), plan=("c1", "c2"))
+    assert stage(mixed, ELSEWHERE) is GapStage.RESOLVED_WRONGLY
+
+
+def test_over_application_needs_the_cue_to_have_been_seen():
+    assert stage(planted(drawn("crunchy"), evidence=(seen("old"),)), ELSEWHERE) is GapStage.NOT_RETRIEVED
 
 
 def test_a_baseline_without_constraints_is_known_by_retrieval_only():
@@ -173,7 +198,7 @@ def test_over_applications_name_constraints_that_should_not_hold():
     trajectory = planted(
         drawn("crunchy"),
         drawn("soft", name="c2"),
-        drawn("aisle", name="c3", dimension="travel.seat"),
+        drawn("aisle", name="c3", dimension="travel.seat", evidence=("a joke",)),
         drawn("beer", name="c4", dimension="dining.drink"),
         drawn("crunchy", name="c5", status=ConstraintStatus.EXPIRED),
         drawn("soft", name="c6", polarity=Polarity.AGAINST),
@@ -181,9 +206,9 @@ def test_over_applications_name_constraints_that_should_not_hold():
         drawn("crunchy", name="c8"),
         plan=("c1", "c2", "c3", "c4", "c5", "c6", "c7"),
     )
-    assert over_applications(trajectory, {"dining.texture": "soft"}, {"travel.seat"}) == (
+    assert over_applications(trajectory, {"dining.texture": "soft"}, {"a joke"}) == (
         OverApplication("c1", "dining.texture", "crunchy", "soft holds"),
-        OverApplication("c3", "travel.seat", "aisle", "no preference may be acted on here"),
+        OverApplication("c3", "travel.seat", "aisle", "drawn from events that show no preference"),
         OverApplication("c6", "dining.texture", "soft", "soft holds"),
     )
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from django.core.cache import cache
-
 from bench.dashboards.charts import Forest, IntervalRow, axis_end, forest
 from bench.dashboards.queries.overview import turned
 from bench.models import Domain, Run, RunStatus
 from bench.scoring.gap import GapStage, funnel
+from bench.scoring.kept import remember
 from bench.scoring.pairs import adjust, pairs, pairs_by_domain
 from bench.scoring.results import results_of
-from bench.scoring.rows import unit_rows
+from bench.scoring.rows import rows_by_view
 
 METRIC_WORDS = {
     "task_success": "task success",
@@ -125,28 +122,18 @@ def _conflict_counts(side: Side) -> dict[str, dict[str, Any]]:
 def paired(a: Side, b: Side) -> dict[str, Any]:
     """``{"metrics": [...], "domains": [...], "common"}``: differences over the units that both have.
 
-    Two methods of one run are in its results; what spans two runs is kept in the cache until a score changes.
+    Two methods of one run are in its results; what spans two runs is remembered until a score of either changes.
     """
     if a.run.pk == b.run.pk and a.method != b.method:
         results = results_of(a.run)
         return _shaped(results["paired"], results["paired_by_domain"], a.method, b.method)
-    key = _key(a, b)
-    found = cache.get(key)
-    if found is None:
-        found = _across(a, b)
-        cache.set(key, found, timeout=24 * 3600)
-    return dict(found)
-
-
-def _key(a: Side, b: Side) -> str:
-    """Results change whenever a verdict does, so their content names the state."""
-    content = json.dumps([[s.run.pk, s.method, results_of(s.run)] for s in (a, b)], sort_keys=True, default=str)
-    return f"paired-{hashlib.sha256(content.encode()).hexdigest()}"
+    return remember(f"paired-{a.method}-{b.method}", (a.run, b.run), lambda: _across(a, b))
 
 
 def _across(a: Side, b: Side) -> dict[str, Any]:
     """As ``paired``, from the units of both runs; their methods may be the same, so the sides go by "a" and "b"."""
-    sides = {n: [r for r in unit_rows(s.run) if r.method == s.method] for n, s in (("a", a), ("b", b))}
+    rows = {s.run.pk: rows_by_view(s.run)["combined"] for s in (a, b)}
+    sides = {n: [row for row in rows[s.run.pk] if row.method == s.method] for n, s in (("a", a), ("b", b))}
     found = _shaped(pairs(sides), pairs_by_domain(sides), "a", "b")
     names = {"a": a.method, "b": b.method}
     return {**found, **{group: [{**row, **names} for row in found[group]] for group in ("metrics", "domains")}}

@@ -11,7 +11,7 @@ from bench.dashboards.nouns import check_results, see_domain
 from bench.dashboards.queries import overview as queries
 from bench.models import Domain
 from bench.scoring.losses import stage_shares
-from bench.scoring.results import compute, results_of
+from bench.scoring.results import results_of
 from bench.scoring.rows import SPLITS
 from iba_site.access import Role, may_launch, role_of
 
@@ -57,7 +57,7 @@ def _of_choice(request: HttpRequest, split: str = "") -> dict[str, Any]:
     choice = queries.choose_run(asked, simulated=request.GET.get("simulated") == "1")
     context: dict[str, Any] = {"choice": choice, "run": choice.run, "may_launch": may_launch(request.user)}
     if choice.run is not None:
-        results = compute(choice.run, split=split) if split else results_of(choice.run)
+        results = results_of(choice.run, split=split)
         context |= {"cells": queries.ranked(results["cells"]), "paired": results["paired"]}
         context |= {"split": split, "losses": results["losses"]}
     return context

@@ -15,16 +15,16 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from bench.dashboards import numbers
-from bench.dashboards.forms import LaunchForm
+from bench.dashboards.forms import BudgetForm, LaunchForm
 from bench.dashboards.nouns import check_results, see_run
 from bench.dashboards.queries import overview
 from bench.dashboards.queries import runs as queries
 from bench.models import Run, RunStatus
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
-from bench.runs.launch import LaunchError, launch_run, plan_run
+from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
-from bench.scoring.results import compute, results_of
+from bench.scoring.results import results_of
 from bench.scoring.rows import SPLITS, VIEWS
 from iba_site.access import may_launch, require
 
@@ -49,12 +49,11 @@ def run_new(request: HttpRequest) -> HttpResponseBase:
         try:
             run = launch_run(user=request.user, **form.wish())
         except LaunchError as error:
-            form.add_error(None, str(error))
+            form.add_error(error.field or None, str(error))
         else:
-            url = reverse("run-detail", args=[run.pk])
-            return HttpResponseClientRedirect(url) if _is_htmx(request) else redirect(url)
+            return _to_run(request, run)
     invalid = bool(form.errors)
-    counted = form if form.is_bound else LaunchForm(form.data_for_get())
+    counted = LaunchForm(request.POST if form.is_bound else form.data_for_get())
     context = {"form": form, **_units(counted)}
     fragment = "#launch-form" if _is_htmx(request) else ""
     return render(request, f"dashboards/run_new.html{fragment}", context, status=422 if invalid else 200)
@@ -78,9 +77,19 @@ def _units(form: LaunchForm) -> dict[str, Any]:
         return {"units": None, "why_not": str(error)}
 
 
+def _to_run(request: HttpRequest, run: Run) -> HttpResponseBase:
+    url = reverse("run-detail", args=[run.pk])
+    return HttpResponseClientRedirect(url) if _is_htmx(request) else redirect(url)
+
+
 @vary_on_headers("HX-Request")
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     run = see_run(request.user, pk)
+    fragment = "#run-live" if _is_htmx(request) else ""
+    return render(request, f"dashboards/run_detail.html{fragment}", _detail(request, run))
+
+
+def _detail(request: HttpRequest, run: Run) -> dict[str, Any]:
     progress = progress_of(run)
     domains = queries.domains_of(progress)
     context: dict[str, Any] = {
@@ -93,17 +102,17 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "ends": numbers.clock(progress.ends_at, timezone.now()),
         "may_launch": may_launch(request.user),
         "judges": [judge["slug"] for judge in run.manifest["judges"]],
+        "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
     }
     if context["is_over"]:
         context |= _results(run, request.GET.get("view", ""), request.GET.get("split", ""))
-    fragment = "#run-live" if _is_htmx(request) else ""
-    return render(request, f"dashboards/run_detail.html{fragment}", context)
+    return context
 
 
 def _results(run: Run, asked_view: str, asked_split: str) -> dict[str, Any]:
     view = asked_view if asked_view in VIEWS else "combined"
     split = asked_split if asked_split in SPLITS else ""
-    results = results_of(run) if (view, split) == ("combined", "") else compute(run, view, split)
+    results = results_of(run, view, split)
     cells = overview.ranked(results["cells"])
     return {
         "view": view,
@@ -135,6 +144,24 @@ def run_act(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
         dispatch(run.pk)
         messages.success(request, f"{count:,} failed units are queued again; what was paid for is replayed.")
     return redirect("run-detail", pk=run.pk)
+
+
+@require_POST
+@require(may_launch)
+def run_budget(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Raise, lower or lift the run's budget. What does not fit comes back with the form and 422."""
+    run = see_run(request.user, pk)
+    form = BudgetForm(request.POST)
+    if form.is_valid():
+        try:
+            set_budget(run.pk, form.cleaned_data["budget_usd"])
+        except LaunchError as error:
+            form.add_error("budget_usd", str(error))
+        else:
+            return _to_run(request, run)
+    context = {**_detail(request, run), "budget_form": form}
+    fragment = "#run-budget" if _is_htmx(request) else ""
+    return render(request, f"dashboards/run_detail.html{fragment}", context, status=422)
 
 
 def _is_htmx(request: HttpRequest) -> bool:
