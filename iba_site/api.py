@@ -15,7 +15,7 @@ from ninja.throttling import AnonRateThrottle
 
 from bench.models import Dataset, Run, Trajectory
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
-from bench.runs.launch import LaunchError, launch_run
+from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
 from bench.scoring.results import compute, results_of
@@ -61,6 +61,10 @@ class LaunchIn(Schema):
     seed: int = 1
     max_in_flight: int = 64
     budget_usd: float | None = None
+
+
+class RunChange(Schema):
+    budget_usd: float | None
 
 
 class RunOut(Schema):
@@ -189,6 +193,15 @@ def show_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     progress = progress_of(run)
     names = ("planned", "done", "scored", "running", "queued", "failed", "cancelled", "rate_per_s", "errors")
     return {"run": _run(run), **{name: getattr(progress, name) for name in names}}
+
+
+@api.patch("/runs/{run_id}", response=RunOut)
+def change_budget(request: HttpRequest, run_id: int, change: RunChange) -> dict[str, Any]:
+    """Raise, lower or lift (null) the budget. 422 for one at or below what is spent. A paused run stays paused."""
+    _launchers_only(request)
+    run = _get_run(run_id)
+    set_budget(run.pk, change.budget_usd)
+    return _run(_get_run(run_id))
 
 
 @api.get("/runs/{run_id}/results")

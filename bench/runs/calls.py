@@ -82,12 +82,9 @@ class Bill:
 
     def __init__(self, run: Run) -> None:
         self._run_id = run.pk
-        self._budget_usd = run.budget_usd
 
     def __call__(self, usage: Usage) -> None:
-        """Raises BudgetExceeded. ``usage`` is in the books already."""
-        if self._budget_usd is None:
-            return
+        """Raises BudgetExceeded. ``usage`` is in the books already. The budget may have changed since the last call."""
         with _books():
             spent, budget = Run.objects.values_list("spent_usd", "budget_usd").get(pk=self._run_id)
         if budget is not None and spent >= budget:

@@ -12,7 +12,16 @@ from django.db import transaction
 from agents.contract import Limits
 from agents.registry import method_names, resolve
 from bench.models import Dataset, Domain, Run, Task, Unit
-from bench.runs.endpoints import OFFLINE_JUDGES, KeyMissing, UnknownModel, check_model, is_offline, resolve_endpoint
+from bench.runs.endpoints import (
+    OFFLINE_JUDGES,
+    EndpointUnusable,
+    KeyMissing,
+    UnknownModel,
+    check_model,
+    check_reachable,
+    is_offline,
+    resolve_endpoint,
+)
 from bench.runs.manifest import build_manifest, manifest_sha256
 from bench.scoring.types import Policy
 
@@ -22,7 +31,14 @@ MODEL_NAME_LENGTH = 160
 
 
 class LaunchError(ValueError):
-    """A run cannot be started as asked; the message names the value and the remedy."""
+    """A run cannot be started as asked; the message names the value and the remedy.
+
+    ``field``: the argument of ``plan_run`` that it is about, or "".
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -65,7 +81,8 @@ def plan_run(
         known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
         have = f"there are: {', '.join(known)}" if known else "there are none yet"
         raise LaunchError(
-            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset}`."
+            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset}`.",
+            "dataset",
         )
     chosen = _methods(methods)
     for name, value, low, high in (
@@ -74,10 +91,10 @@ def plan_run(
         ("limit", limit, 1, 10**6),
     ):
         if value is not None and not low <= value <= high:
-            raise LaunchError(f"{name} is {value}; it must be from {low} to {high}")
-    if budget_usd is not None and not (budget_usd > 0 and math.isfinite(budget_usd)):
-        raise LaunchError(f"budget_usd is {budget_usd}; it must be above 0, or left out for no budget")
-    _check_models([model, *judges])
+            raise LaunchError(f"{name} is {value}; it must be from {low} to {high}", name)
+    _check_budget(budget_usd)
+    _check_models("model", [model])
+    _check_models("judges", judges)
     plan = Plan(
         found,
         chosen,
@@ -92,15 +109,46 @@ def plan_run(
         _task_ids(found, domains, limit),
     )
     if not plan.task_ids:
-        raise LaunchError(f"dataset {dataset!r} has no task in {', '.join(domains) or 'any domain'}")
+        raise LaunchError(f"dataset {dataset!r} has no task in {', '.join(domains) or 'any domain'}", "domains")
     if plan.units > MAX_UNITS:
         raise LaunchError(f"{plan.units} units are more than {MAX_UNITS}; choose fewer tasks, methods or repeats")
     return plan
 
 
 def launch_run(*, user: Any = None, **wish: Any) -> Run:
-    """Write the run and all its units, or nothing. Arguments as of ``plan_run``. Raises LaunchError."""
-    return start(plan_run(**wish), user=user)
+    """Write the run and all its units, or nothing, once every model answers. Arguments as of ``plan_run``.
+
+    Raises LaunchError.
+    """
+    plan = plan_run(**wish)
+    check_models_answer(plan)
+    return start(plan, user=user)
+
+
+def check_models_answer(plan: Plan) -> None:
+    """Ask the endpoints of agent and judges whether they are there. Raises LaunchError."""
+    for field, names in (("model", [plan.model]), ("judges", plan.judges)):
+        for name in names:
+            try:
+                check_reachable(name)
+            except (EndpointUnusable, UnknownModel, KeyMissing) as error:
+                raise LaunchError(str(error), field) from error
+
+
+def set_budget(run_id: int, budget_usd: float | None) -> None:
+    """A new limit of what the run may spend, None for no limit. It can then be resumed where the old one stopped it.
+
+    Raises LaunchError for what is no sum, and for one at or below what is spent.
+    """
+    _check_budget(budget_usd)
+    runs = Run.objects.filter(pk=run_id)
+    if budget_usd is not None:
+        runs = runs.filter(spent_usd__lt=budget_usd)
+    if not runs.update(budget_usd=budget_usd, budget_hit=False):
+        spent = Run.objects.values_list("spent_usd", flat=True).get(pk=run_id)
+        raise LaunchError(
+            f"run {run_id} has spent {spent:.4f} USD already; a budget of {budget_usd} must be above that", "budget_usd"
+        )
 
 
 def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
@@ -159,25 +207,30 @@ def _units(run: Run, plan: Plan) -> Iterable[Unit]:
                 yield Unit(run=run, task_id=task_id, method=method, repeat=repeat)
 
 
-def _check_models(names: Iterable[str]) -> None:
+def _check_budget(budget_usd: float | None) -> None:
+    if budget_usd is not None and not (budget_usd > 0 and math.isfinite(budget_usd)):
+        raise LaunchError(f"budget_usd is {budget_usd}; it must be above 0, or left out for no budget", "budget_usd")
+
+
+def _check_models(field: str, names: Iterable[str]) -> None:
     for name in names:
         if len(name) > MODEL_NAME_LENGTH:
-            raise LaunchError(f"model name {name[:40]!r}... is longer than {MODEL_NAME_LENGTH} characters")
+            raise LaunchError(f"model name {name[:40]!r}... is longer than {MODEL_NAME_LENGTH} characters", field)
         try:
             check_model(name)
         except (UnknownModel, KeyMissing) as error:
-            raise LaunchError(str(error)) from error
+            raise LaunchError(str(error), field) from error
 
 
 def _methods(methods: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys(method.strip() for method in methods if method.strip()))
     if not chosen:
-        raise LaunchError(f"no method is named; allowed are {', '.join(method_names())}")
+        raise LaunchError(f"no method is named; allowed are {', '.join(method_names())}", "methods")
     for method in chosen:
         try:
             resolve(method)
         except ValueError as error:
-            raise LaunchError(str(error)) from error
+            raise LaunchError(str(error), "methods") from error
     return chosen
 
 
@@ -185,7 +238,7 @@ def _domains(domains: Sequence[str]) -> list[str]:
     known = list(Domain.objects.values_list("slug", flat=True))
     for slug in domains:
         if slug not in known:
-            raise LaunchError(f"unknown domain {slug!r}; there are: {', '.join(known)}")
+            raise LaunchError(f"unknown domain {slug!r}; there are: {', '.join(known)}", "domains")
     return [slug for slug in known if slug in domains] or known
 
 
@@ -196,7 +249,8 @@ def _judges(model: str, judges: Sequence[str]) -> list[str]:
         return list(OFFLINE_JUDGES)
     raise LaunchError(
         f"model {model!r} is a real endpoint, so the judges must be named: --judges a,b,c "
-        "(three endpoints, of other model families than the agent where you have them)"
+        "(three endpoints, of other model families than the agent where you have them)",
+        "judges",
     )
 
 

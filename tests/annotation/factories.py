@@ -58,7 +58,7 @@ def make_cast() -> dict[str, object]:
     for name, role in ROLES.items():
         person = get_user_model().objects.create_user(name, password=None)
         if role:
-            person.groups.add(Group.objects.get_or_create(name=role)[0])
+            person.groups.add(Group.objects.get(name=role))
         cast[name] = person
     return cast
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
 
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
 from bench.models import Dataset
 from iba_site import services
-from iba_site.access import Role
 from tests.bench.live import Ledger, Worker, ledger_before
 
 
@@ -53,13 +51,6 @@ def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Ite
         worker = Worker(ledger.url, lease_s=20)
     yield worker
     worker.end()
-
-
-@pytest.fixture
-def roles(db: None) -> None:
-    """The groups that a migration makes, which a transactional test before this one has emptied."""
-    for role in Role:
-        Group.objects.get_or_create(name=role.value)
 
 
 @pytest.fixture

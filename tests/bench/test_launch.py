@@ -6,10 +6,12 @@ import pytest
 from django.db.models import Sum
 from kombu.exceptions import OperationalError as QueueError
 
+from agents.contract import BudgetExceeded, Usage
 from bench.models import Endpoint, ModelCall, Run, Unit
 from bench.runs import claim as hands
 from bench.runs import tasks
-from bench.runs.launch import LaunchError, launch_run, plan_run
+from bench.runs.calls import Bill
+from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget, start
 from bench.scoring.results import results_of
 from tests.annotation.factories import make_run
 from tests.bench.live import wait_for, wait_until_over
@@ -130,7 +132,7 @@ def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(t
 
     # With money it goes on, and is cancelled in mid-work.
     wait_for("all is given back", lambda: units("running") + units("judging") == 0)
-    Run.objects.filter(pk=run.pk).update(budget_usd=100)
+    set_budget(run.pk, 100)
     offline.hold(after=2)
     hands.resume_run(run.pk)
     tasks.dispatch(run.pk)
@@ -162,3 +164,34 @@ def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(t
     assert set(offline.bought.values()) == {1}
     assert run.spent_usd == pytest.approx(ModelCall.objects.aggregate(sum=Sum("cost_usd"))["sum"])
     assert all(cell["evaluated"] == 4 for cell in results_of(run)["cells"])
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), 2.5, 2.4])
+def test_a_budget_that_is_no_sum_or_is_spent_already_is_refused_and_the_old_one_stands(small, offline, budget):
+    run = start(plan_run(**wish(small, budget_usd=3)))
+    Run.objects.filter(pk=run.pk).update(spent_usd=2.5)
+    with pytest.raises(LaunchError, match=r"above 0|has spent 2.5000 USD already"):
+        set_budget(run.pk, budget)
+    assert Run.objects.get(pk=run.pk).budget_usd == 3
+
+
+def test_a_budget_given_in_mid_run_counts_from_the_next_call(small, offline):
+    run = start(plan_run(**wish(small)))
+    bill = Bill(run)
+    bill(Usage())
+    set_budget(run.pk, 1)
+    Run.objects.filter(pk=run.pk).update(spent_usd=1)
+    with pytest.raises(BudgetExceeded, match=r"has spent 1\.00 of 1\.00 USD"):
+        bill(Usage())
+    set_budget(run.pk, None)
+    bill(Usage())
+
+
+@pytest.mark.parametrize(("field", "changes"), [("model", {"model": "dead"}), ("judges", {"judges": ["dead"]})])
+def test_a_model_or_judge_that_does_not_answer_stops_the_launch_and_nothing_is_written(small, offline, field, changes):
+    Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    before = Run.objects.count(), Unit.objects.count()
+    with pytest.raises(LaunchError, match=r"endpoint 'dead' .* cannot be reached: .* add_endpoint") as caught:
+        launch_run(**wish(small, **{"judges": ["offline-judge-a"], **changes}))
+    assert caught.value.field == field
+    assert (Run.objects.count(), Unit.objects.count()) == before

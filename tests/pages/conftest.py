@@ -22,7 +22,7 @@ from bench.models import (
     Task,
     Trajectory,
 )
-from bench.runs.launch import launch_run
+from bench.runs.launch import plan_run, start
 from bench.texts import text_sha256
 from tests.pages.acting import act_out
 
@@ -35,7 +35,7 @@ def sign_in(role: str) -> Client:
     """A client of a person in that role; "outsider" is in no group."""
     user = User.objects.create_user(f"{role}-person")
     if role != "outsider":
-        user.groups.add(Group.objects.get_or_create(name=role)[0])
+        user.groups.add(Group.objects.get(name=role))
     client = Client()
     client.force_login(user)
     return client
@@ -143,7 +143,7 @@ def make_endpoints() -> None:
 def make_run(dataset: Dataset, methods=("iba", "rag"), *, model: str = "qwen") -> Run:
     """Planned, with all of its units queued; the queue itself hears nothing of it."""
     make_endpoints()
-    return launch_run(dataset=dataset.name, methods=list(methods), model=model, judges=list(JUDGES))
+    return start(plan_run(dataset=dataset.name, methods=list(methods), model=model, judges=list(JUDGES)))
 
 
 def finish(run: Run, *, simulated: bool = False) -> Run:

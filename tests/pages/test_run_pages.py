@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
-from bench.models import Run, Unit
+from bench.models import Endpoint, Run, Unit
+from iba_site import services
 from tests.pages.conftest import HOSTILE, finish, make_endpoints, make_run
 
 HTMX = {"HX-Request": "true"}
@@ -41,8 +43,15 @@ def test_the_button_says_why_nothing_can_be_launched(admin, dataset):
     assertContains(admin.get(reverse("run-units"), wish(methods=[])), "Choose at least one method")
 
 
-def test_a_launch_leads_to_the_page_of_the_run(admin, dataset):
+@pytest.fixture
+def answering(db):
+    """Endpoints that answer: the stand-in under their names."""
     make_endpoints()
+    services.ensure("offline")
+    Endpoint.objects.update(base_url=services.offline_url())
+
+
+def test_a_launch_leads_to_the_page_of_the_run(admin, dataset, answering):
     response = admin.post(reverse("run-new"), wish(domains=["travel"]))
     run = Run.objects.get()
     assert response["Location"] == reverse("run-detail", args=[run.pk])
@@ -65,6 +74,22 @@ def test_a_refused_launch_says_what_was_wrong(admin, dataset):
     response = admin.post(reverse("run-new"), wish(judges=[]))
     assertContains(response, "judges must be named", status_code=422)
     assertContains(response, "<html", status_code=422)
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(("field", "dead"), [("model", "qwen"), ("judges", "judge-b")])
+def test_a_launch_on_an_endpoint_that_does_not_answer_says_so_beside_the_field_and_loses_nothing(
+    admin, dataset, answering, field, dead
+):
+    Endpoint.objects.filter(slug=dead).update(base_url="http://127.0.0.1:9/v1")
+    response = admin.post(reverse("run-new"), wish(repeats=3, seed=42, budget_usd="1.5"), headers=HTMX)
+    form = response.context["form"]
+    assert list(form.errors) == [field]
+    assertContains(response, f"endpoint &#x27;{dead}&#x27; (http://127.0.0.1:9/v1) cannot be reached", status_code=422)
+    assertContains(response, "Launch 36 units", status_code=422)
+    for part in ('value="42"', 'value="1.5"', 'value="rag" id="id_methods_', '<option value="qwen" selected>'):
+        assertContains(response, part, status_code=422)
+    assert form["methods"].value() == ["iba", "rag"]
     assert not Run.objects.exists()
 
 
@@ -95,6 +120,30 @@ def test_a_run_can_be_paused_resumed_and_cancelled_by_an_administrator_only(admi
     assert act(admin, "cancel") == 302
     assert Run.objects.get().status == "cancelled"
     assert admin.get(reverse("run-act", args=[running.pk, "cancel"])).status_code == 405
+
+
+def test_a_run_that_its_budget_paused_gets_a_larger_one_and_is_resumed(admin, running):
+    Run.objects.update(status="paused", budget_usd=2, spent_usd=2.25, budget_hit=True)
+    page, budget = (reverse(name, args=[running.pk]) for name in ("run-detail", "run-budget"))
+    assertContains(admin.get(page), 'href="#run-budget"')
+    refused = admin.post(budget, {"budget_usd": "2.25"}, headers=HTMX)
+    assertContains(refused, "has spent 2.2500 USD already", status_code=422)
+    assertContains(refused, 'value="2.25"', status_code=422)
+    assertNotContains(refused, "<html", status_code=422)
+    assertContains(admin.post(budget, {"budget_usd": "much"}), "Enter a number", status_code=422)
+    assert admin.post(budget, {"budget_usd": "3"})["Location"] == page
+    assert admin.post(budget, {"budget_usd": "4"}, headers=HTMX)["HX-Redirect"] == page
+    assertNotContains(admin.get(page), "is used up")
+    admin.post(reverse("run-act", args=[running.pk, "resume"]))
+    run = Run.objects.get()
+    assert (run.status, run.budget_usd, run.budget_hit) == ("running", 4, False)
+    admin.post(budget, {"budget_usd": ""})
+    assert Run.objects.get().budget_usd is None
+
+
+def test_only_an_administrator_changes_a_budget(viewer, running):
+    assert viewer.post(reverse("run-budget", args=[running.pk]), {"budget_usd": "5"}).status_code == 403
+    assertNotContains(viewer.get(reverse("run-detail", args=[running.pk])), "Set the budget")
 
 
 def test_a_finished_run_shows_its_results_by_whose_verdicts_count(viewer, finished):

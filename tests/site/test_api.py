@@ -9,7 +9,8 @@ from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client
 
-from bench.models import ApiToken, Run, Trajectory, Unit
+from bench.models import ApiToken, Endpoint, Run, Trajectory, Unit
+from iba_site import services
 from iba_site.access import Role
 from iba_site.tokens import make_token
 from tests.annotation.factories import make_run
@@ -35,7 +36,7 @@ def api_as(db):
     def make(role):
         user = User.objects.create_user(f"{role or 'nobody'}-person", password=PASSWORD)
         if role:
-            user.groups.add(Group.objects.get_or_create(name=role)[0])
+            user.groups.add(Group.objects.get(name=role))
         return Api(make_token(user=user, name="test"))
 
     return make
@@ -47,6 +48,9 @@ class Api:
 
     def get(self, path, **query):
         return self.client.get(f"/api{path}", query)
+
+    def patch(self, path, body):
+        return self.client.patch(f"/api{path}", json.dumps(body), content_type="application/json")
 
     def post(self, path, body=None):
         return self.client.post(f"/api{path}", json.dumps(body or {}), content_type="application/json")
@@ -186,9 +190,9 @@ def test_a_run_that_cannot_be_started_is_a_422_with_a_sentence_and_writes_nothin
 
 
 @pytest.fixture
-def offline_url(monkeypatch):
-    """An address is enough to plan a run; nothing is asked there."""
-    monkeypatch.setenv("OFFLINE_URL", "http://127.0.0.1:9/v1")
+def offline_url():
+    """The stand-in, which is asked for its list of models before a run is started."""
+    services.ensure("offline")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"dataset": NaN}', b"\xff\xfe"])
@@ -218,6 +222,65 @@ def test_a_page_that_cannot_be_is_refused(run, api_as, offset):
     response = api_as(Role.VIEWER).get(f"/runs/{run.pk}/trajectories", offset=offset)
     assert response.status_code == 422
     assert "offset" in response.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/runs/", "/runs/1/2/3", "/datasets/a/b", "/external/nowhere", "/"])
+def test_an_address_that_no_route_knows_is_a_404_in_the_same_shape(run, api_as, path):
+    for api in (api_as(Role.ADMIN), Api()):
+        assert says(api.get(path), 404, "there is nothing at this address")
+        assert says(api.post(path), 404, "there is nothing at this address")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("post", "/datasets", "GET"), ("get", "/token", "POST"), ("delete", "/runs", "GET, POST"),
+     ("put", "/trajectories/1", "GET"), ("get", "/runs/1/pause", "POST")],
+)  # fmt: skip
+def test_a_method_that_an_address_does_not_take_is_a_405_that_names_those_it_takes(db, api_as, method, path, allowed):
+    response = getattr(api_as(Role.ADMIN).client, method)(f"/api{path}")
+    assert says(response, 405, f"{method.upper()} is not possible at this address; allowed: ")
+    assert set(response["Allow"].split(", ")) == set(allowed.split(", "))
+
+
+def test_a_fault_of_ours_is_a_500_in_the_same_shape(run, api_as, monkeypatch):
+    def broken(run):
+        raise RuntimeError("a secret of the server")
+
+    monkeypatch.setattr("iba_site.api.progress_of", broken)
+    api = api_as(Role.ADMIN)
+    api.client.raise_request_exception = False
+    response = api.get(f"/runs/{run.pk}")
+    assert says(response, 500, "the server's log says what")
+    assert "secret" not in response.content.decode()
+
+
+@pytest.mark.parametrize("changes", [{"model": "dead"}, {"judges": ["offline-judge-a", "dead"]}])
+def test_a_launch_on_an_endpoint_that_does_not_answer_is_a_422_with_the_remedy(run, api_as, offline_url, changes):
+    Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    wish = {"dataset": run.dataset.name, "methods": ["iba"], "model": "offline", "judges": ["offline-judge-a"]}
+    response = api_as(Role.ADMIN).post("/runs", {**wish, **changes})
+    assert says(response, 422, "endpoint 'dead' (http://127.0.0.1:9/v1) cannot be reached")
+    assert Run.objects.count() == 1
+
+
+def test_a_budget_is_raised_lowered_and_lifted_and_never_to_what_is_spent(run, api_as):
+    Run.objects.filter(pk=run.pk).update(status="paused", budget_usd=2, spent_usd=2, budget_hit=True)
+    api = api_as(Role.ADMIN)
+    assert says(api.patch(f"/runs/{run.pk}", {"budget_usd": 2}), 422, "has spent 2.0000 USD already")
+    assert says(api.patch(f"/runs/{run.pk}", {"budget_usd": "much"}), 422, "budget_usd")
+    assert says(api.patch(f"/runs/{run.pk}", {}), 422, "budget_usd")
+    assert Run.objects.get(pk=run.pk).budget_hit
+    changed = api.patch(f"/runs/{run.pk}", {"budget_usd": 5}).json()
+    assert (changed["budget_usd"], changed["status"]) == (5, "paused")
+    assert not Run.objects.get(pk=run.pk).budget_hit
+    assert api.post(f"/runs/{run.pk}/resume").status_code == 200
+    assert api.patch(f"/runs/{run.pk}", {"budget_usd": None}).json()["budget_usd"] is None
+    assert says(api.patch("/runs/987654321", {"budget_usd": 5}), 404, "nothing at this address")
+
+
+@pytest.mark.parametrize("role", [Role.ADJUDICATOR, Role.VIEWER, Role.ANNOTATOR, ""])
+def test_only_an_admin_changes_a_budget(run, api_as, role):
+    assert says(api_as(role).patch(f"/runs/{run.pk}", {"budget_usd": 5}), 403, "does not allow")
 
 
 # --- What comes back

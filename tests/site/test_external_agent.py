@@ -25,7 +25,7 @@ def client(live_server):
     store_catalogue(catalogue)
     build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=lambda text: None)
     user = User.objects.create_user("admin")
-    user.groups.set([Group.objects.get_or_create(name="admin")[0]])
+    user.groups.set([Group.objects.get(name="admin")])
     headers = {"Authorization": f"Bearer {make_token(user=user, name='test')}"}
     with httpx.Client(base_url=live_server.url, headers=headers, timeout=60) as found:
         yield found

@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 from bench.management.base import JsonCommand
 from bench.management.table import results_table
 from bench.models import Run, RunStatus
-from bench.runs.endpoints import check_reachable, is_offline
-from bench.runs.launch import launch_run, plan_run
+from bench.runs.endpoints import is_offline
+from bench.runs.launch import check_models_answer, plan_run, start
 from bench.runs.presets import PRESETS
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
@@ -44,11 +44,10 @@ class Command(JsonCommand):
         plan = plan_run(**wish)
         models = [plan.model, *plan.judges]
         services.ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
-        for model in models:
-            check_reachable(model)
+        check_models_answer(plan)
         run = _known(wish) if options["reuse"] else None
         if run is None:
-            run = launch_run(**wish)
+            run = start(plan)
             _ensure_worker()
             self._wait(run)
         results = results_of(run)
