@@ -42,6 +42,10 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 _FOR = re.compile(rf"\bfor\s+(?:the\s+)?(?:next\s+)?(?:about\s+)?(?P<n>{_NUM})\s+(?P<unit>{_UNIT})\b", re.IGNORECASE)
+_BARE = re.compile(  # not "a": "twice a week" is no span of time
+    rf"\b(?P<n>(?!an?\b){_NUM})[\s-]+(?P<unit>{_UNIT})\b(?!\s+(?:ago|old|later|running|in a row|before|since|back)\b)",
+    re.IGNORECASE,
+)
 _FORTNIGHT = re.compile(r"\b(?:for\s+)?(?:a|the next)\s+fortnight\b", re.IGNORECASE)
 _UNTIL = re.compile(r"\b(?:until|till|til|'til|through|thru|up to|back on|ends?(?: on)?|over on)\s+", re.IGNORECASE)
 
@@ -98,6 +102,29 @@ def validity(text: str, at: datetime) -> Span | None:
     if fortnight is not None:
         return _span(at.date(), at.date() + timedelta(days=14), fortnight.group(0), at)
     return None
+
+
+SOON, LONGEST_AHEAD = timedelta(days=2), timedelta(days=60)
+
+
+@lru_cache(maxsize=20_000)
+def announced(text: str, at: datetime) -> Span | None:
+    """The time of some days that a text of day ``at`` may speak of, or None.
+
+    That is its ``validity``; else it lasts as long as a duration in it ("18 nights"), or until the furthest day ahead
+    that it names ("boot comes off Monday the 15th"), each beyond tomorrow and of 60 days at most.
+    """
+    span = validity(text, at)
+    if span is None:
+        today = at.date()
+        ends = [(today + _length(match["n"], match["unit"]), match.group(0)) for match in _BARE.finditer(text)]
+        named = ((match, _day_of(match, today)) for match in _DAY.finditer(text))
+        ends += [(day + timedelta(days=1), match.group(0)) for match, day in named if day is not None]
+        ends = [(end, phrase) for end, phrase in ends if SOON < end - today <= LONGEST_AHEAD]
+        if not ends:
+            return None
+        span = _span(today, *max(ends), at)
+    return span if span.until - span.since > timedelta(days=1) else None
 
 
 def search_window(text: str, now: datetime) -> tuple[datetime, datetime] | None:

@@ -56,6 +56,7 @@ class LaunchIn(Schema):
     model: Text
     judges: list[Text] = []
     domains: list[Text] = []
+    split: Text = ""
     limit: int | None = None
     repeats: int = 1
     seed: int = 1

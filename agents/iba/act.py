@@ -1,4 +1,4 @@
-"""Stage 4, first half: plan, look up, draft, and commit what was verified."""
+"""Stage 4, first half: plan, draft, and commit what was verified."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents import arguments as args
-from agents.acting import Brief, Draft, commit, draft, look_up
+from agents.acting import Brief, Draft, commit, draft
 from agents.contract import (
     JSON,
     LLM,
     Action,
-    ActionKind,
     CallTool,
     Constraint,
     Evidence,
@@ -49,15 +48,15 @@ def act(
     task: TaskInput,
     alignment: Alignment,
     evidence: Sequence[Evidence],
+    items: tuple[JSON, ...],
     *,
     llm: LLM,
     call_tool: CallTool,
     limits: Limits,
 ) -> Done:
-    """Plan, look-ups, draft, verification with repairs, commit."""
+    """Plan, draft, verification with repairs, commit. ``items`` are what the look-ups found."""
     planned = plan(task, alignment.active, llm=llm)
     brief = brief_for(planned, alignment, evidence)
-    items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
     first = draft(task, brief, llm=llm, items=items)
     verified, trace = repair(task, first, brief, llm=llm, limits=limits)
     action = _committed(task, verified.draft, brief, llm=llm, call_tool=call_tool)
@@ -65,9 +64,8 @@ def act(
     return Done(action, planned.constraints, links(verified, task, brief.constraints), steps)
 
 
-def act_plainly(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Done:
+def act_plainly(task: TaskInput, brief: Brief, items: tuple[JSON, ...], *, llm: LLM, call_tool: CallTool) -> Done:
     """The ablation of trajectory-level synthesis: no plan, no verification, constraints not restated last."""
-    items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
     done = draft(task, brief, llm=llm, items=items)
     outcome = commit(task, done, call_tool=call_tool)
     return Done(outcome if isinstance(outcome, Action) else None, tuple(c.constraint_id for c in brief.constraints))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.acting import Brief
-from agents.contract import LLM, CallTool, Constraint, Evidence, Limits, Search, Step, TaskInput, Trajectory
+from agents.acting import Brief, look_up
+from agents.contract import JSON, LLM, ActionKind, CallTool, Constraint, Limits, Search, Step, TaskInput, Trajectory
 from agents.course import Course
 from agents.dates import action_day
 from agents.iba.act import Done, act, act_plainly
@@ -31,10 +31,15 @@ class Parts:
 def run(
     task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits, parts: Parts = Parts()
 ) -> Trajectory:
-    """The whole method. Raises ``Interrupted`` with the partial trajectory where a stage fails."""
+    """The whole method. Raises ``Interrupted`` with the partial trajectory where a stage fails.
+
+    What is on offer is looked up first: the fields in which the items differ tell which habits will decide.
+    """
     with Course(llm=llm, call_tool=call_tool, limits=limits) as course:
+        calls = task.action_kind is ActionKind.CALL_API
+        items = look_up(task, llm=course, call_tool=course.call_tool) if calls else ()
         if parts.deep_retrieval:
-            net = retrieve(task, llm=course, search=search, limits=limits)
+            net = retrieve(task, llm=course, search=search, limits=limits, items=items)
         else:
             net = retrieve_plain(task, search=search, limits=limits)
         course.evidence = net.evidence
@@ -42,7 +47,7 @@ def run(
         alignment = _align(task, net, course) if parts.broad_thinking else Alignment(())
         course.constraints = alignment.constraints
         course.add(alignment.trace)
-        done = _act(task, net, alignment, course, limits, parts)
+        done = _act(task, net, alignment, items, course, limits, parts)
         course.add(done.trace)
         course.action, course.plan, course.links = done.action, done.plan, done.links
     return course.trajectory()
@@ -68,12 +73,14 @@ def _align(task: TaskInput, net: EvidenceNet, course: Course) -> Alignment:
     return Alignment(resolved, (step,))
 
 
-def _act(task: TaskInput, net: EvidenceNet, alignment: Alignment, course: Course, limits: Limits, parts: Parts) -> Done:
-    evidence: tuple[Evidence, ...] = net.evidence
+def _act(
+    task: TaskInput, net: EvidenceNet, alignment: Alignment, items: tuple[JSON, ...], course: Course, limits: Limits,
+    parts: Parts,
+) -> Done:  # fmt: skip
     if not parts.broad_thinking:
-        return act_plainly(task, Brief(evidence), llm=course, call_tool=course.call_tool)
+        return act_plainly(task, Brief(net.evidence), items, llm=course, call_tool=course.call_tool)
     if not parts.synthesis:
-        brief = Brief(evidence, alignment.active, alignment.unresolved, restate_last=False)
-        return act_plainly(task, brief, llm=course, call_tool=course.call_tool)
+        brief = Brief(net.evidence, alignment.active, alignment.unresolved, restate_last=False)
+        return act_plainly(task, brief, items, llm=course, call_tool=course.call_tool)
     stage = act_by_calls if parts.native_calls else act
-    return stage(task, alignment, evidence, llm=course, call_tool=course.call_tool, limits=limits)
+    return stage(task, alignment, net.evidence, items, llm=course, call_tool=course.call_tool, limits=limits)

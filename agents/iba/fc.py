@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents import arguments as args
-from agents.acting import Brief, Draft, bullets, collect, early_sections, late_sections
+from agents.acting import ITEMS_SHOWN, Brief, Draft, bullets, collect, early_sections, late_sections
 from agents.contract import (
     JSON,
     LLM,
@@ -21,12 +21,13 @@ from agents.contract import (
     Step,
     TaskInput,
     ToolCall,
+    ToolResult,
     ToolSpec,
 )
 from agents.iba.act import Done, brief_for, plan, would_ask
 from agents.iba.model import Alignment
 from agents.iba.verify import Verified, failures, links, verify
-from agents.rendering import chat, render, task_values
+from agents.rendering import chat, item_lines, render, task_values
 
 TURNS = 8
 SUBMIT = ToolSpec(
@@ -56,6 +57,7 @@ def act_by_calls(
     task: TaskInput,
     alignment: Alignment,
     evidence: tuple[Evidence, ...],
+    items: tuple[JSON, ...],
     *,
     llm: LLM,
     call_tool: CallTool,
@@ -64,7 +66,10 @@ def act_by_calls(
     """Plan, then turns of tool calls until the committing call passed its checks or the repairs are used up."""
     planned = plan(task, alignment.active, llm=llm)
     brief = brief_for(planned, alignment, evidence)
-    talk = _Talk(chat("iba/call", **task_values(task), early=early_sections(brief), late=late_sections(brief)))
+    early, late = early_sections(brief), late_sections(brief)
+    shown = item_lines(items[:ITEMS_SHOWN])
+    talk = _Talk(chat("iba/call", **task_values(task), early=early, items=shown, late=late))
+    collect(talk.items, ToolResult(True, {"items": list(items)}))
     action: Action | None = None
     for _ in range(TURNS):
         reply = llm.complete(talk.messages, stage="act", tools=task.tools or (SUBMIT,))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime
 
 import numpy as np
 
 from agents.budget import evidence_tokens, fit
 from agents.contract import JSON, LLM, Engine, Evidence, Limits, Search, Step, TaskInput, Topic
-from agents.dates import validity
+from agents.dates import announced
 from agents.iba.comparing import Comparison, Table, compare, standing_out, topical
 from agents.iba.model import EvidenceNet
-from agents.iba.select import Candidate, choose, fold
+from agents.iba.select import STATE, Candidate, choose, fold
 from agents.iba.topics import asked_by_tools
-from agents.rendering import chat, item_lines, option_text, task_values, tool_lines, topic_lines
+from agents.rendering import chat, item_lines, task_values, tool_lines, topic_lines
 
 MOST_TOPICS = 10
 ITEMS_SHOWN = 12
 PER_TOPIC = 12
+FADE = 0.4  # standard deviations that an event loses a year: what a person showed lately holds more often
 LEAST = 0.5  # standard deviations of a topic that an event must lie above its mean
-STATE = "state"  # the topic of what holds for some days, whatever it bears on
 REQUEST = "request"
 REQUEST_HITS = 6
 WEIGHTS = {REQUEST: 0.3, STATE: 0.5}  # of the budget; every predicted topic has 1 falling to 0.6
@@ -38,7 +38,7 @@ def retrieve(task: TaskInput, *, llm: LLM, search: Search, limits: Limits, items
     found = [*_of_topics(task, topics, comparison, table), *_of_states(task, comparison), *_of_request(task, search)]
     folded = fold(_best_topic_each(found))
     ranks = {topic.slug: 1.0 - 0.4 * rank / max(len(topics), 1) for rank, topic in enumerate(topics)}
-    evidence = choose(folded, weights={**WEIGHTS, **ranks}, limits=limits, now=task.as_of)
+    evidence = choose(folded, weights={**WEIGHTS, **ranks}, limits=limits)
     return EvidenceNet(evidence, tuple(ranks), _trace(topics, comparison, folded, evidence))
 
 
@@ -62,7 +62,7 @@ def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> 
             **task_values(task),
             tools=tool_lines(task.tools),
             items=item_lines(list(items)[:ITEMS_SHOWN]),
-            topics=topic_lines(task.vocabulary, options=False),
+            topics="\n".join(topic_lines([topic], options=_own(topic, task)) for topic in task.vocabulary),
             most=str(MOST_TOPICS),
         ),
         stage="topics",
@@ -73,11 +73,16 @@ def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> 
     return tuple(known[slug] for slug in slugs if slug in known)[:MOST_TOPICS]
 
 
+def _own(topic: Topic, task: TaskInput) -> bool:
+    """Of the task's domain: the likeliest by far, so that its options are worth their tokens."""
+    return topic.slug.startswith(f"{task.domain}.")
+
+
 def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]:
-    """One query for each option of each topic, and which of them are a topic's."""
+    """One text for each option of each topic, and which of them are a topic's."""
     groups, queries = [], list[str]()
     for topic in vocabulary:
-        texts = [option_text(topic.name, option.label, option.description) for option in topic.options]
+        texts = [f"{topic.question} {option.description}" for option in topic.options]
         groups.append(slice(len(queries), len(queries) + len(texts)))
         queries.extend(texts)
     return groups, queries
@@ -85,7 +90,7 @@ def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]
 
 def _of_topics(task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table) -> list[Candidate]:
     columns = {topic.slug: number for number, topic in enumerate(task.vocabulary)}
-    scored = standing_out(table, [columns[topic.slug] for topic in topics])
+    scored = standing_out(table, [columns[topic.slug] for topic in topics]) - FADE * _ages(comparison, task.as_of)
     found = []
     for number, topic in enumerate(topics):
         scores = scored[:, number]
@@ -95,14 +100,16 @@ def _of_topics(task: TaskInput, topics: Sequence[Topic], comparison: Comparison,
     return found
 
 
+def _ages(comparison: Comparison, now: datetime) -> Table:
+    """(events, 1) years since each event."""
+    days = [(now - event.occurred_at).total_seconds() / 86_400 for event in comparison.events]
+    return np.array(days, np.float32).reshape(-1, 1) / 365
+
+
 def _of_states(task: TaskInput, comparison: Comparison) -> list[Candidate]:
     """Events that announce a time of some days which is not over."""
-    found = []
-    for event in comparison.events:
-        span = validity(event.text, event.occurred_at)
-        if span is not None and span.until > task.as_of and span.until - span.since > timedelta(days=1):
-            found.append(Candidate(event, STATE, 1.0))
-    return found
+    spans = [(event, announced(event.text, event.occurred_at)) for event in comparison.events]
+    return [Candidate(event, STATE, 1.0) for event, span in spans if span is not None and span.until > task.as_of]
 
 
 def _of_request(task: TaskInput, search: Search) -> list[Candidate]:
@@ -111,11 +118,15 @@ def _of_request(task: TaskInput, search: Search) -> list[Candidate]:
 
 
 def _best_topic_each(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """One candidate an event: the topic where it stands out most."""
+    """One candidate an event: a state stays one; else the topic where it stands out most."""
+
+    def rank(item: Candidate) -> tuple[bool, float, str]:
+        return (item.topic == STATE, item.signal, item.topic)
+
     best: dict[str, Candidate] = {}
     for candidate in candidates:
         other = best.get(candidate.event.event_id)
-        if other is None or (candidate.signal, candidate.topic) > (other.signal, other.topic):
+        if other is None or rank(candidate) > rank(other):
             best[candidate.event.event_id] = candidate
     return tuple(best.values())
 

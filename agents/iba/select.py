@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 
 from agents.budget import tokens_of
 from agents.contract import Evidence, Limits
-from agents.dates import validity
 
 SAME_TOKENS = 0.8  # Jaccard from which two texts are near copies
 SAME_VECTOR = 0.97  # cosine from which they are
 NEAR_IN_TIME = timedelta(days=45)  # further apart, a repetition is news: the habit still holds
-STATE_SLOTS = 3
+STATE = "state"  # the topic of what holds for some days, whatever it bears on
+STATE_SLOTS = 6
 COUNTER_SLOTS = 2
 REMEMBERED = 20_000  # texts: one history is looked at by many tasks
 DIVERSITY = 0.3  # weight of MMR's penalty
@@ -81,16 +81,14 @@ def fold(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(kept)
 
 
-def choose(
-    candidates: Sequence[Candidate], *, weights: Mapping[str, float], limits: Limits, now: datetime
-) -> tuple[Evidence, ...]:
+def choose(candidates: Sequence[Candidate], *, weights: Mapping[str, float], limits: Limits) -> tuple[Evidence, ...]:
     """The evidence to show, within the budget, oldest first.
 
     Slots first for states that still run and for counter-evidence, then turns among the
     topics by weight; within a topic the next one is chosen by signal less its likeness to those chosen (MMR).
     """
     basket = _Basket(limits)
-    for candidate in _running_states(candidates, now)[:STATE_SLOTS]:
+    for candidate in _states(candidates)[:STATE_SLOTS]:
         basket.take(candidate)
     reserve = min(COUNTER_SLOTS, limits.evidence_events // 4)
     _fill_by_turns(candidates, weights, basket, leave=reserve)
@@ -155,14 +153,9 @@ def _likeness(one: Evidence, other: Evidence) -> float:
     return len(mine & theirs) / max(len(mine | theirs), 1)
 
 
-def _running_states(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
-    """Texts that announce a limited time which is not over, best signal first."""
-    running = []
-    for candidate in candidates:
-        span = validity(candidate.event.text, candidate.event.occurred_at)
-        if span is not None and span.until > now and span.until - span.since > timedelta(days=1):
-            running.append(candidate)
-    return sorted(running, key=lambda item: (-item.signal, item.event.event_id))
+def _states(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that may still run, the newest first."""
+    return sorted((item for item in candidates if item.topic == STATE), key=_newest_first)
 
 
 def _counter_evidence(candidates: Sequence[Candidate], taken: Sequence[Candidate]) -> list[Candidate]:

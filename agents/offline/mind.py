@@ -18,10 +18,10 @@ from agents.offline.filling import fill_object
 from agents.offline.judging import judge
 from agents.offline.noticing import consequences, constraints
 from agents.offline.reading import Prompt, read
-from agents.offline.scoring import Array, Embed, cosines, standard
+from agents.offline.scoring import Embed, cosines
+from agents.offline.topics import topics
 from agents.offline.writing import write
 
-TOPIC_OWN_DOMAIN = 2.0  # standard deviations that a topic of the task's own domain is ahead
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
 
 
@@ -63,28 +63,6 @@ def by_schema(schema: Mapping[str, Any], prompt: Prompt, body: Mapping[str, Any]
     if set(names) == {"constraints", "steps"}:
         return {"constraints": _by_nearness(prompt, embed), "steps": STEPS}
     return fill_object(schema, prompt, embed)
-
-
-def topics(prompt: Prompt, most: int, embed: Embed) -> list[str]:
-    """Slugs of the topics nearest to the request or to what the tools take, its own domain ahead."""
-    if not prompt.topics:
-        return []
-    texts = [f"{topic.name}. {topic.question}" for topic in prompt.topics]
-    asked = standard(cosines([prompt.request], texts, embed, ("query", "query"))[0])
-    parameters = _parameter_texts(prompt)
-    taken = np.zeros(len(texts), np.float32)
-    if parameters:
-        near = cosines(parameters, texts, embed, ("query", "query"))
-        taken = standard((near - near.mean(axis=0, keepdims=True)).max(axis=0))
-    own = np.array([topic.slug.startswith(f"{prompt.domain}.") for topic in prompt.topics], np.float32)
-    scores: Array = asked + taken + TOPIC_OWN_DOMAIN * own
-    order = np.argsort(-scores, kind="stable")[:most]
-    return [prompt.topics[int(number)].slug for number in order]
-
-
-def _parameter_texts(prompt: Prompt) -> list[str]:
-    schemas = [schema for tool in prompt.tools for schema in tool.get("parameters", {}).get("properties", {}).values()]
-    return list(dict.fromkeys(str(schema["description"]) for schema in schemas if schema.get("description")))
 
 
 def _constraints(schema: Mapping[str, Any], prompt: Prompt, embed: Embed) -> list[dict[str, Any]]:

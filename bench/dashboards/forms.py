@@ -8,7 +8,7 @@ from django import forms
 
 from agents.registry import AGENTS, resolve
 from bench.dashboards import numbers
-from bench.models import Dataset, Domain, Endpoint
+from bench.models import Dataset, Domain, Endpoint, Split
 from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
 
 DEFAULT_METHODS = ("iba", "rag", "recency", "no_history")
@@ -22,6 +22,7 @@ class LaunchForm(forms.Form):
     model = forms.ChoiceField()
     judges = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     domains = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    split = forms.ChoiceField(required=False, choices=[("", "both"), *Split.choices])
     limit = forms.IntegerField(required=False, min_value=1)
     repeats = forms.IntegerField(min_value=1, max_value=20, initial=1)
     seed = forms.IntegerField(initial=1)

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from agents.contract import Limits
 from agents.registry import method_names, resolve
-from bench.models import Dataset, Domain, Run, Task, Unit
+from bench.models import Dataset, Domain, Run, Split, Task, Unit
 from bench.runs.endpoints import (
     OFFLINE_JUDGES,
     EndpointUnusable,
@@ -50,6 +50,7 @@ class Plan:
     model: str
     judges: list[str]
     domains: list[str]
+    split: str
     limit: int | None
     repeats: int
     seed: int
@@ -69,6 +70,7 @@ def plan_run(
     model: str,
     judges: Sequence[str] = (),
     domains: Sequence[str] = (),
+    split: str = "",
     limit: int | None = None,
     repeats: int = 1,
     seed: int = 1,
@@ -92,6 +94,10 @@ def plan_run(
     ):
         if value is not None and not low <= value <= high:
             raise LaunchError(f"{name} is {value}; it must be from {low} to {high}", name)
+    if split and split not in Split.values:
+        raise LaunchError(
+            f"unknown split {split!r}; there are: {', '.join(Split.values)}; leave it out for all", "split"
+        )
     _check_budget(budget_usd)
     _check_models("model", [model])
     _check_models("judges", judges)
@@ -101,15 +107,17 @@ def plan_run(
         model,
         _judges(model, judges),
         _domains(domains),
+        split,
         limit,
         repeats,
         seed,
         max_in_flight,
         budget_usd,
-        _task_ids(found, domains, limit),
+        _task_ids(found, domains, split, limit),
     )
     if not plan.task_ids:
-        raise LaunchError(f"dataset {dataset!r} has no task in {', '.join(domains) or 'any domain'}", "domains")
+        where = f"{', '.join(domains) or 'any domain'}{f' of split {split}' if split else ''}"
+        raise LaunchError(f"dataset {dataset!r} has no task in {where}", "domains")
     if plan.units > MAX_UNITS:
         raise LaunchError(f"{plan.units} units are more than {MAX_UNITS}; choose fewer tasks, methods or repeats")
     return plan
@@ -164,6 +172,7 @@ def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
         endpoint=endpoint,
         judges=judges,
         domains=plan.domains,
+        split=plan.split,
         limit=plan.limit,
         repeats=plan.repeats,
         seed=plan.seed,
@@ -254,11 +263,13 @@ def _judges(model: str, judges: Sequence[str]) -> list[str]:
     )
 
 
-def _task_ids(dataset: Dataset, domains: Sequence[str], limit: int | None) -> list[int]:
+def _task_ids(dataset: Dataset, domains: Sequence[str], split: str, limit: int | None) -> list[int]:
     """Tasks in an order that mixes personas and domains, so that a limit takes a fair part of each."""
     tasks = Task.objects.of_dataset(dataset.pk)
     if domains:
         tasks = tasks.filter(scenario__domain__slug__in=domains)
+    if split:
+        tasks = tasks.filter(persona__split=split)
     rows = list(tasks.order_by("persona__slug", "slug").values_list("pk", "persona_id"))
     turn: dict[int, int] = {}
     keyed = []

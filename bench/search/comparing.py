@@ -62,8 +62,8 @@ def _event_vectors(history: History) -> NDArray[np.float32]:
 
 @lru_cache(maxsize=8)
 def _query_matrix(model: str, queries: tuple[str, ...]) -> NDArray[np.float32]:
-    """(queries, d); ``model`` only keys the cache."""
-    return embed_texts(queries, kind="query")
+    """(queries, d); ``model`` only keys the cache. They describe events, so they are embedded as events are."""
+    return embed_texts(queries, kind="passage")
 
 
 def forget_comparisons() -> None:

@@ -79,11 +79,11 @@ def test_no_history_shows_no_event_and_recency_the_newest() -> None:
 
 
 def test_a_model_error_ends_the_run_as_it_says_and_keeps_the_steps() -> None:
-    llm = Scripted(topics=[Reply("", {"topics": ["travel.seat"]})])
+    llm = Scripted(look_up=[Reply("", {"calls": []})], topics=[Reply("", {"topics": ["travel.seat"]})])
     done = run("iba", train_task(), llm)
     assert done.termination is Termination.BAD_OUTPUT
     assert "nothing scripted for think" in done.error
-    assert [step.stage for step in done.steps][:2] == ["topics", "retrieve"]
+    assert [step.stage for step in done.steps][:3] == ["look_up", "topics", "retrieve"]
     assert done.evidence
 
 

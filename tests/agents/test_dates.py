@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.dates import action_day, find_days, find_spans, search_window, validity
+from agents.dates import action_day, announced, find_days, find_spans, search_window, validity
 
 NOW = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)  # a Monday
 
@@ -42,6 +42,26 @@ def test_a_text_tells_how_long_it_holds(text: str, last_day: date) -> None:
     span = validity(text, NOW)
     assert span is not None
     assert (span.until - timedelta(days=1)).date() == last_day
+
+
+@pytest.mark.parametrize(
+    ("text", "last_day"),
+    [
+        ("keep left side free till the 20th", date(2026, 3, 20)),
+        ("Jo's 18 nights. New keys Thursday", date(2026, 3, 26)),  # the later of the two
+        ("boot comes off Monday the 16th", date(2026, 3, 16)),
+        ("REPLACEMENT ACTIVE 1 April", date(2026, 4, 1)),
+    ],
+)
+def test_a_text_may_speak_of_a_time_ahead(text: str, last_day: date) -> None:
+    span = announced(text, NOW)
+    assert span is not None
+    assert (span.until - timedelta(days=1)).date() == last_day
+
+
+@pytest.mark.parametrize("text", ["ten days ago", "twice a week", "5 years", "back tomorrow", "on 3 March", "12 eggs"])
+def test_a_text_of_the_past_of_a_day_or_of_years_announces_nothing(text: str) -> None:
+    assert announced(text, NOW) is None
 
 
 @pytest.mark.parametrize("text", ["nothing of the sort", "until we meet again", "99 for a ticket", "on the 45th"])

@@ -206,7 +206,7 @@ def test_an_unresolved_hard_constraint_leaves_the_argument_null_and_is_asked() -
         for n, value in enumerate(("aisle", "window"), 1)
     )
     desk = TrainDesk()
-    done = act(task, Alignment(open_ones), EVENTS, llm=StandIn(), call_tool=desk, limits=LIMITS)
+    done = act(task, Alignment(open_ones), EVENTS, TRAINS, llm=StandIn(), call_tool=desk, limits=LIMITS)
     assert done.action is not None
     assert done.action.arguments["seat"] is None
     assert done.action.would_ask == ("seat",)
@@ -214,7 +214,7 @@ def test_an_unresolved_hard_constraint_leaves_the_argument_null_and_is_asked() -
 
 def test_links_lead_from_the_argument_to_the_events() -> None:
     desk = TrainDesk()
-    done = act(train_task(), Alignment((SEAT,)), EVENTS, llm=StandIn(), call_tool=desk, limits=LIMITS)
+    done = act(train_task(), Alignment((SEAT,)), EVENTS, TRAINS, llm=StandIn(), call_tool=desk, limits=LIMITS)
     assert [(link.part, link.constraint_id, link.evidence) for link in done.links] == [
         ("argument:seat", "c1", ("ev00",))
     ]

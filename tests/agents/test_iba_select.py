@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from agents.budget import evidence_tokens, fit
 from agents.contract import Evidence, Limits
-from agents.iba.select import Candidate, choose, fold
-from tests.agents.agent_world import AS_OF, LIMITS, at, history
+from agents.iba.select import STATE, Candidate, choose, fold
+from tests.agents.agent_world import LIMITS, at, history
 
 
 def candidate(event_id: str, day: str, text: str, topic: str = "t", signal: float = 1.0) -> Candidate:
@@ -43,8 +43,8 @@ def test_folding_does_not_depend_on_the_order() -> None:
 
 def test_a_running_state_has_a_slot_even_with_a_weak_signal() -> None:
     strong = [candidate(f"s{n}", "2026-02-01", f"strong number {n} of many", signal=5.0 + n) for n in range(20)]
-    state = candidate("state", "2026-03-05", "nothing hard to chew until the 20th", topic="other", signal=0.01)
-    chosen = choose([*strong, state], weights={"t": 1.0, "other": 0.1}, limits=LIMITS, now=AS_OF)
+    state = candidate("state", "2026-03-05", "nothing hard to chew until the 20th", topic=STATE, signal=0.01)
+    chosen = choose([*strong, state], weights={"t": 1.0, STATE: 0.1}, limits=LIMITS)
     assert "state" in {event.event_id for event in chosen}
 
 
@@ -52,16 +52,14 @@ def test_counter_evidence_has_a_slot() -> None:
     limits = replace(LIMITS, evidence_events=4)
     plain = [candidate(f"p{n}", "2025-06-01", f"steak number {n} was great {n * 'x'}", signal=5.0) for n in range(9)]
     turn = candidate("turn", "2026-02-01", "I no longer eat steak", signal=0.01)
-    chosen = choose([*plain, turn], weights={"t": 1.0}, limits=limits, now=AS_OF)
+    chosen = choose([*plain, turn], weights={"t": 1.0}, limits=limits)
     assert "turn" in {event.event_id for event in chosen}
 
 
 def test_every_topic_gets_its_share() -> None:
     loud = [candidate(f"l{n}", "2026-01-01", f"loud {n} {chr(97 + n) * 4}", "loud", 9.0) for n in range(15)]
     quiet = [candidate(f"q{n}", "2026-01-02", f"quiet {n} {chr(97 + n) * 5}", "quiet", 0.1) for n in range(15)]
-    chosen = choose(
-        [*loud, *quiet], weights={"loud": 1.0, "quiet": 1.0}, limits=replace(LIMITS, evidence_events=10), now=AS_OF
-    )
+    chosen = choose([*loud, *quiet], weights={"loud": 1.0, "quiet": 1.0}, limits=replace(LIMITS, evidence_events=10))
     assert sum(event.topic == "quiet" for event in chosen) == 5
 
 
@@ -71,7 +69,7 @@ def test_the_budget_holds_whatever_is_found(events: int, tokens: int, picks: lis
     limits = Limits(evidence_events=events, evidence_tokens=tokens)
     found = [Candidate(history()[pick], f"t{pick % 3}", pick / 10) for pick in picks]
     for chosen in (
-        choose(found, weights={"t0": 1.0, "t1": 0.5}, limits=limits, now=AS_OF),
+        choose(found, weights={"t0": 1.0, "t1": 0.5}, limits=limits),
         fit([c.event for c in found], limits),
     ):
         assert len(chosen) <= events

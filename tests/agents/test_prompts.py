@@ -83,10 +83,13 @@ def test_topics_show_their_options_only_where_asked() -> None:
     )
 
 
-def test_topic_prediction_sends_no_option_descriptions() -> None:
+def test_topic_prediction_sends_what_is_on_offer_and_the_options_of_its_own_domain_only() -> None:
     (prompt,) = prompts_of(run("iba"), "topics")
     assert "## Topics\n- travel.seat: Seat." in prompt
-    assert not any(option.description in prompt for topic in VOCABULARY for option in topic.options)
+    assert "## Items\n{" in prompt
+    for topic in VOCABULARY:
+        own = topic.slug.startswith("travel.")
+        assert {option.description in prompt for option in topic.options} == {own}
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ class Command(JsonCommand):
         parser.add_argument("--model", required=True, help="offline, or the slug of a registered endpoint")
         parser.add_argument("--judges", default="", help="three endpoints; the stand-in's own for offline")
         parser.add_argument("--domains", default="")
+        parser.add_argument("--split", default="", help="dev or test; both unless named")
         parser.add_argument("--limit", type=int, help="tasks, at most")
         parser.add_argument("--repeats", type=int, default=1)
         parser.add_argument("--seed", type=int, default=1)
@@ -107,6 +108,7 @@ def _wish(options: dict[str, Any]) -> dict[str, Any]:
         "model": options["model"],
         "judges": _words(options["judges"]),
         "domains": _words(options["domains"]),
+        "split": options["split"],
         "limit": options["limit"],
         "repeats": options["repeats"],
         "seed": options["seed"],
