@@ -84,11 +84,17 @@ def human_calibrated(human: ByMethod, ai: ByMethod) -> dict[str, dict[str, Any]]
     found = {}
     for method, rows in ai.items():
         graded = {(r.task_id, r.repeat): r.task_success for r in human.get(method, []) if r.audit}
-        both = [(graded.get((r.task_id, r.repeat)), r.task_success) for r in rows]
-        sample = [(y, f) for y, f in both if y is not None and f is not None]
-        rest = [f for y, f in both if y is None and f is not None]
+        both = [(graded.get((r.task_id, r.repeat)), r.task_success, r.persona_id) for r in rows]
+        sample = [(y, f, persona) for y, f, persona in both if y is not None and f is not None]
+        rest = [(f, persona) for y, f, persona in both if y is None and f is not None]
         if sample:
-            estimate, low, high = mean_interval([y for y, _ in sample], [f for _, f in sample], rest)
+            estimate, low, high = mean_interval(
+                [y for y, _, _ in sample],
+                [f for _, f, _ in sample],
+                [f for f, _ in rest],
+                human_clusters=[persona for _, _, persona in sample],
+                rest_clusters=[persona for _, persona in rest],
+            )
             n_ai = len(sample) + len(rest)
             found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": n_ai}
     return found
