@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
+
 from agents.dates import find_days
 from agents.offline.noticing import constraints, nearest_lines
 from agents.offline.reading import Prompt
-from agents.offline.scoring import Embed
+from agents.offline.scoring import Embed, cosines
 
 QUOTES = 6
+HEEDED = 3  # constraints that a draft still meets where they do not stand last, as models lose what stands further up
 PROFILE_LINES = 10
 
 
@@ -37,10 +40,19 @@ def draft(prompt: Prompt, embed: Embed) -> str:
         lines.append(
             f"It covers every day from {first:%A} {first.isoformat()} on for one week, to {last:%A} {last.isoformat()}."
         )
-    lines.extend(text for _, text in prompt.constraints)
+    lines.extend(_heeded(prompt, embed))
     lines.extend(f"If it suits: {text}" for _, text in prompt.unresolved)
     if not prompt.constraints:
         lines.extend(prompt.profile[:QUOTES] or [line.text for line in nearest_lines(prompt, embed, QUOTES)])
     stated = {text.split("] ", 1)[-1] for text in prompt.failed}
     lines.extend(sorted(text for text in stated if text not in lines and not text.startswith("the text")))
     return "\n".join(lines)
+
+
+def _heeded(prompt: Prompt, embed: Embed) -> list[str]:
+    """All constraints where they stand last; else those nearest to the request, in the prompt's order."""
+    texts = [text for _, text in prompt.constraints]
+    if prompt.last == "Constraints" or len(texts) <= HEEDED:
+        return texts
+    near = cosines([prompt.request], texts, embed, ("query", "query"))[0]
+    return [texts[number] for number in sorted(np.argsort(-near, kind="stable")[:HEEDED].tolist())]
