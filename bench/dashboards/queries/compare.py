@@ -62,7 +62,7 @@ def why_not_comparable(a: Run, b: Run) -> str:
 
 
 def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str, Any]:
-    """The knowledge-to-action funnel of one method: ``{stages, unknown, judged_wrong, drawn}``."""
+    """The knowledge-to-action funnel of one method, and what its stages do not say by themselves."""
     counts = _gap_counts(side, domain, conflict)
     stages = funnel(stage for stage, count in counts.items() for stage in repeat(stage, count))
     start = stages[0].reached
@@ -71,6 +71,7 @@ def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str
         "start": start,
         "unknown": counts[GapStage.UNKNOWN],
         "judged_wrong": counts[GapStage.JUDGED_WRONG],
+        "over_applied": counts[GapStage.OVER_APPLIED],
         "keeps_no_constraints": counts[GapStage.NOT_ACTED] > 0,
         "stages": [
             {

@@ -121,10 +121,11 @@ def turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
     return {**pair, "a": leader, "b": pair["a"], **turned}
 
 
-def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:
+def success_by_scenario(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
     """Task success by scenario of the domain and method: ``{slug, name, methods: {name: value}}``. One query."""
     trajectories = (
         Trajectory.objects.filter(unit__run=run, unit__task__scenario__domain=domain)
+        .filter(**_of_split("unit__task", split))
         .annotate(
             wanted=Count("scores"),
             known=Count("scores", filter=~Q(scores__combined="")),
@@ -143,11 +144,11 @@ def success_by_scenario(run: Run, domain: Domain) -> list[dict[str, Any]]:
     return [{"slug": slug, "name": name, "methods": _rates(methods)} for (slug, name), methods in sorted(found.items())]
 
 
-def satisfaction_by_dimension(run: Run, domain: Domain) -> list[dict[str, Any]]:
+def satisfaction_by_dimension(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
     """Share of passed preference checkpoints by dimension and method, in tasks of the domain. One query."""
     rows = (
         CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__task__scenario__domain=domain)
-        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"])
+        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"], **_of_split("checkpoint__task", split))
         .order_by()
         .values_list("checkpoint__dimension", "trajectory__unit__method")
         .annotate(n=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
@@ -156,6 +157,10 @@ def satisfaction_by_dimension(run: Run, domain: Domain) -> list[dict[str, Any]]:
     for dimension, method, n, passed in rows:
         found[dimension][method] = {"n": n, "passed": passed}
     return [{"slug": slug, "name": slug, "methods": _rates(methods)} for slug, methods in sorted(found.items())]
+
+
+def _of_split(task: str, split: str) -> dict[str, str]:
+    return {f"{task}__persona__split": split} if split else {}
 
 
 def _rates(methods: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:

@@ -126,15 +126,21 @@ FILTERS: Mapping[str, str] = {
     "domain": "unit__task__scenario__domain__slug",
     "scenario": "unit__task__scenario__slug",
     "persona": "unit__task__persona__slug",
+    "split": "unit__task__persona__split",
 }
 
 
 def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
-    """Trajectories by run, method, domain, scenario, persona, outcome, lost stage, conflict and dimension."""
+    """Trajectories by run, method, domain, scenario, persona, split, outcome, lost stage, conflict and dimension.
+
+    ``over``: only those that acted on a constraint which should not hold, whether or not a checkpoint failed.
+    """
     found = Trajectory.objects.select_related("unit__task__scenario__domain", "unit__task__persona", "unit__run")
     for name, look_up in FILTERS.items():
         if asked.get(name):
             found = found.filter(**{look_up: asked[name]})
+    if asked.get("over"):
+        found = found.filter(over_applied__gt=0)
     score: dict[str, Any] = {}
     if asked.get("gap"):
         score["gap__in"] = asked["gap"].split(",")

@@ -20,8 +20,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     if role_of(request.user) is Role.ANNOTATOR:
         return redirect("/annotate/")
     check_results(request.user)
-    asked = request.GET.get("split", "")
-    context = _of_choice(request, asked if asked in SPLITS else "") | {"splits": SPLITS}
+    context = _of_choice(request)
     if context["run"] is not None:
         run, cells = context["run"], context["cells"]
         methods = [cell["method"] for cell in cells]
@@ -44,20 +43,21 @@ def domain(request: HttpRequest, slug: str) -> HttpResponse:
         context |= {
             "here": [(cell, cell["by_domain"].get(slug)) for cell in context["cells"]],
             "forest": queries.success_forest(context["cells"], simulated=run.simulated, domain=slug),
-            "scenarios": queries.success_by_scenario(run, shown),
-            "dimensions": queries.satisfaction_by_dimension(run, shown),
+            "scenarios": queries.success_by_scenario(run, shown, context["split"]),
+            "dimensions": queries.satisfaction_by_dimension(run, shown, context["split"]),
             "gaps": queries.gap_table(stage_shares(context["losses"], slug), context["methods"]),
         }
     return render(request, "dashboards/domain.html", context)
 
 
-def _of_choice(request: HttpRequest, split: str = "") -> dict[str, Any]:
-    """The chosen run with its cells in rank order; ``split`` narrows to the tasks of its personas."""
-    asked = request.GET.get("run", "")
+def _of_choice(request: HttpRequest) -> dict[str, Any]:
+    """The chosen run with its cells in rank order, narrowed to the tasks of the chosen split."""
+    asked, split = request.GET.get("run", ""), request.GET.get("split", "")
+    split = split if split in SPLITS else ""
     choice = queries.choose_run(asked, simulated=request.GET.get("simulated") == "1")
     context: dict[str, Any] = {"choice": choice, "run": choice.run, "may_launch": may_launch(request.user)}
+    context |= {"split": split, "splits": SPLITS}
     if choice.run is not None:
         results = results_of(choice.run, split=split)
-        context |= {"cells": queries.ranked(results["cells"]), "paired": results["paired"]}
-        context |= {"split": split, "losses": results["losses"]}
+        context |= {"cells": queries.ranked(results["cells"]), "paired": results["paired"], "losses": results["losses"]}
     return context
