@@ -135,8 +135,8 @@ def _cell(
         "headline": coverage.headline,
         **_metrics(rows),
         "by_domain": {
-            domain: _metrics([row for row in rows if row.domain == domain])
-            for domain in dict.fromkeys(row.domain for row in sorted(rows, key=lambda row: row.domain))
+            domain: _of_domain([row for row in rows if row.domain == domain])
+            for domain in sorted({row.domain for row in rows})
         },
         "repeats": _repeats(rows, int(run.manifest["repeats"])),
         "over_applied_per_task": _mean([row.over_applied for row in rows]),
@@ -148,6 +148,10 @@ def _cell(
         "cost_usd": round(sum(row.cost_usd for row in rows), 6),
         "wall_s": round(sum(row.wall_s for row in rows), 3),
     }
+
+
+def _of_domain(rows: Sequence[Row]) -> dict[str, Any]:
+    return {"planned": len(rows), "evaluated": sum(row.evaluated for row in rows), **_metrics(rows)}
 
 
 def _metrics(rows: Sequence[Row]) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str
     return {
         "side": side,
         "start": start,
+        "unscored": sum(row["count"] for row in _narrowed(side, domain, conflict) if not row["combined"]),
         "unknown": counts[GapStage.UNKNOWN],
         "judged_wrong": counts[GapStage.JUDGED_WRONG],
         "over_applied": counts[GapStage.OVER_APPLIED],
@@ -90,12 +91,17 @@ def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str
 def _gap_counts(side: Side, domain: str, conflict: str) -> Counter[GapStage | None]:
     """Scored preference checkpoints by the stage that lost them; None for those that nothing lost."""
     counts: Counter[GapStage | None] = Counter()
-    for row in _losses(side):
-        here = domain in ("", row["domain"]) and conflict in ("", row["conflict"] or "none")
-        if here and row["combined"]:
+    for row in _narrowed(side, domain, conflict):
+        if row["combined"]:
             lost = row["combined"] == "fail" or row["gap"] == GapStage.JUDGED_WRONG
             counts[GapStage(row["gap"] or GapStage.UNKNOWN) if lost else None] += row["count"]
     return counts
+
+
+def _narrowed(side: Side, domain: str, conflict: str) -> list[dict[str, Any]]:
+    return [
+        row for row in _losses(side) if domain in ("", row["domain"]) and conflict in ("", row["conflict"] or "none")
+    ]
 
 
 def _losses(side: Side) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 
 from bench.dashboards import numbers
 from bench.dashboards.charts import Forest, IntervalRow, forest
-from bench.models import CheckpointScore, Domain, Run, RunStatus, Trajectory
+from bench.models import CheckpointScore, Domain, Run, RunStatus, Unit
 
 Cell = Mapping[str, Any]
 
@@ -59,10 +59,10 @@ def success_forest(cells: Sequence[Cell], *, simulated: bool, domain: str = "") 
     """Task success by method; rows without a headline are left out, and the table says why."""
     rows = []
     for cell in cells:
-        value = cell["by_domain"].get(domain, {}).get("task_success") if domain else cell["task_success"]
-        if not value or value["mean"] is None or numbers.withheld(cell):
+        part = cell["by_domain"].get(domain) if domain else cell
+        if part is None or numbers.withheld(part) or part["task_success"]["mean"] is None:
             continue
-        name = cell["method"]
+        name, value = cell["method"], part["task_success"]
         rows.append(
             IntervalRow(
                 numbers.method_label(name), numbers.method_short(name), value["mean"], value["low"], value["high"],
@@ -76,16 +76,21 @@ def heat(cells: Sequence[Cell], domains: Sequence[Domain]) -> list[dict[str, Any
     """One row a domain: task success of every method, with the shade (0 to 9) of its cell."""
     rows = []
     for domain in domains:
-        values = [cell["by_domain"].get(domain.slug, {}).get("task_success") for cell in cells]
-        if any(value for value in values):
-            rows.append({"domain": domain, "values": [_shaded(value) for value in values]})
+        parts = [cell["by_domain"].get(domain.slug) for cell in cells]
+        if any(parts):
+            rows.append({"domain": domain, "values": [_shaded(part, "task_success") for part in parts]})
     return rows
 
 
-def _shaded(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    if not value or value["mean"] is None:
-        return {"mean": None, "shade": "none", "n": 0}
-    return {**value, "shade": min(9, int(value["mean"] * 10)), "interval": numbers.interval(value)}
+def _shaded(part: Mapping[str, Any] | None, measure: str) -> dict[str, Any]:
+    """A measure of a part of a run with its shade; without a mean, and with the reason, where it has no headline."""
+    value = part[measure] if part else {}
+    why = numbers.withheld(part) if part else "no task"
+    if part is None or why or value["mean"] is None:
+        return {"mean": None, "shade": "none", "n": 0, "why": why or "nothing is scored"}
+    shade = min(9, int(value["mean"] * 10))
+    counts = {"n": part["evaluated"], "planned": part["planned"]}
+    return {"mean": value["mean"], "shade": shade, "interval": numbers.interval(value), **counts}
 
 
 def gap_table(funnel: Mapping[str, Sequence[Mapping[str, Any]]], methods: Sequence[str]) -> list[dict[str, Any]]:
@@ -123,39 +128,42 @@ def turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
 
 def success_by_scenario(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
     """Task success by scenario of the domain and method: ``{slug, name, methods: {name: value}}``. One query."""
-    trajectories = (
-        Trajectory.objects.filter(unit__run=run, unit__task__scenario__domain=domain)
-        .filter(**_of_split("unit__task", split))
+    units = (
+        Unit.objects.filter(run=run, task__scenario__domain=domain, **_of_split("task", split))
+        .order_by()
         .annotate(
-            wanted=Count("scores"),
-            known=Count("scores", filter=~Q(scores__combined="")),
-            passed=Count("scores", filter=Q(scores__combined="pass")),
+            wanted=Count("trajectory__scores"),
+            known=Count("trajectory__scores", filter=~Q(trajectory__scores__combined="")),
+            passed=Count("trajectory__scores", filter=Q(trajectory__scores__combined="pass")),
         )
-        .values_list(
-            "unit__task__scenario__slug", "unit__task__scenario__name", "unit__method", "wanted", "known", "passed"
-        )
+        .values_list("task__scenario__slug", "task__scenario__name", "method", "wanted", "known", "passed")
     )
     found: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(dict)
-    for slug, name, method, wanted, known, passed in trajectories:
-        cell = found[(slug, name)].setdefault(method, {"n": 0, "passed": 0})
+    for slug, name, method, wanted, known, passed in units:
+        counts = found[(slug, name)].setdefault(method, {"planned": 0, "evaluated": 0, "passed": 0})
+        counts["planned"] += 1
         if wanted and known == wanted:
-            cell["n"] += 1
-            cell["passed"] += passed == wanted
+            counts["evaluated"] += 1
+            counts["passed"] += passed == wanted
     return [{"slug": slug, "name": name, "methods": _rates(methods)} for (slug, name), methods in sorted(found.items())]
 
 
 def satisfaction_by_dimension(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
-    """Share of passed preference checkpoints by dimension and method, in tasks of the domain. One query."""
-    rows = (
+    """Share of passed preference checkpoints by dimension and method, in tasks of the domain. Two queries."""
+    units = Unit.objects.filter(run=run, task__scenario__domain=domain, task__checkpoints__kind="preference")
+    planned = units.filter(**_of_split("task", split)).order_by().values_list("task__checkpoints__dimension", "method")
+    scored = (
         CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__task__scenario__domain=domain)
         .filter(checkpoint__kind="preference", combined__in=["pass", "fail"], **_of_split("checkpoint__task", split))
         .order_by()
         .values_list("checkpoint__dimension", "trajectory__unit__method")
-        .annotate(n=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
+        .annotate(evaluated=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
     )
     found: dict[str, dict[str, dict[str, int]]] = defaultdict(dict)
-    for dimension, method, n, passed in rows:
-        found[dimension][method] = {"n": n, "passed": passed}
+    for dimension, method, count in planned.annotate(count=Count("pk")):
+        found[dimension][method] = {"planned": count, "evaluated": 0, "passed": 0}
+    for dimension, method, evaluated, passed in scored:
+        found[dimension][method] |= {"evaluated": evaluated, "passed": passed}
     return [{"slug": slug, "name": slug, "methods": _rates(methods)} for slug, methods in sorted(found.items())]
 
 
@@ -164,9 +172,8 @@ def _of_split(task: str, split: str) -> dict[str, str]:
 
 
 def _rates(methods: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
-    return {
-        method: _shaded(
-            {"mean": cell["passed"] / cell["n"] if cell["n"] else None, "n": cell["n"], "low": None, "high": None}
-        )
-        for method, cell in methods.items()
-    }
+    return {method: _shaded({**counts, "rate": _rate(counts)}, "rate") for method, counts in methods.items()}
+
+
+def _rate(counts: Mapping[str, int]) -> dict[str, float | None]:
+    return {"mean": counts["passed"] / counts["evaluated"] if counts["evaluated"] else None}

@@ -1,0 +1,65 @@
+"""Both denominators stand at every number, and no part of a run has a headline under 95% of its units."""
+
+from __future__ import annotations
+
+from pytest_django.asserts import assertContains
+
+from bench.dashboards.queries.overview import satisfaction_by_dimension, success_by_scenario, success_forest
+from bench.models import CheckpointScore, Domain, Run, Trajectory
+from bench.scoring.results import results_of
+
+
+def lose_a_dinner(run: Run) -> None:
+    """One of the three dinners of iba is without a score, as where its judges were lost."""
+    dinner = Trajectory.objects.filter(unit__run=run, unit__method="iba", unit__task__scenario__slug="plan_meal")
+    CheckpointScore.objects.filter(trajectory=dinner.first()).update(combined="")
+
+
+def test_a_domain_under_95_percent_has_no_headline_and_says_what_is_missing(viewer, finished):
+    lose_a_dinner(finished)
+    page = viewer.get("/domains/dining/", {"run": finished.pk})
+    # 2 of 3 dinners is 67%
+    assertContains(page, "evaluated 2 of 3 (66%); no headline below 95%")
+    assertContains(page, '<td class="n den">2 of 3</td>', html=True)
+    assertContains(page, '<td class="n den">3 of 3</td>', html=True)  # rag
+
+
+def test_the_chart_of_a_domain_leaves_out_what_has_no_headline_there(finished):
+    lose_a_dinner(finished)
+    cells = results_of(Run.objects.get(pk=finished.pk))["cells"]
+    assert success_forest(cells[:1], simulated=False, domain="dining") is None
+    assert success_forest(cells[:1], simulated=False, domain="travel") is not None
+
+
+def test_the_heat_map_gives_the_reason_instead_of_a_number(viewer, finished):
+    lose_a_dinner(finished)
+    rows = {row["domain"].slug: row["values"] for row in viewer.get("/", {"run": finished.pk}).context["heat"]}
+    values = {value.get("why") or value["mean"] for value in rows["dining"]}
+    assert values == {"evaluated 2 of 3 (66%); no headline below 95%", 0.0}
+    assert {(value["n"], value["planned"]) for value in rows["travel"]} == {(3, 3)}
+
+
+def test_scenarios_and_dimensions_count_units_that_never_came_back(finished):
+    dining = Domain.objects.get(slug="dining")
+    unit = finished.units.filter(method="rag", task__scenario__slug="plan_meal").first()
+    unit.trajectory.scores.all().delete()
+    (scenario,) = success_by_scenario(finished, dining)
+    assert (scenario["methods"]["rag"]["mean"], scenario["methods"]["iba"]["mean"]) == (None, 1)
+    assert scenario["methods"]["rag"]["why"].startswith("evaluated 2 of 3")
+    counts = [row["methods"]["iba"] for row in satisfaction_by_dimension(finished, dining)]
+    assert [(value["n"], value["planned"]) for value in counts] == [(3, 3), (3, 3)]
+    assert {row["methods"]["rag"]["mean"] for row in satisfaction_by_dimension(finished, dining)} == {None}
+
+
+def test_the_funnel_says_how_many_checkpoints_are_not_in_it(viewer, finished):
+    lose_a_dinner(finished)
+    page = viewer.get("/compare/", {"run": finished.pk, "a": "iba", "b": "rag"})
+    # one dinner with two preferences
+    assert [(funnel["start"], funnel["unscored"]) for funnel in page.context["funnels"]] == [(10, 2), (12, 0)]
+    assertContains(page, "2 more are not scored, so they are not in the funnel.")
+
+
+def test_a_difference_says_how_many_of_the_common_units_both_have_scored(viewer, finished):
+    lose_a_dinner(finished)
+    page = viewer.get("/compare/", {"run": finished.pk, "a": "iba", "b": "rag"})
+    assertContains(page, '<td class="n den">5 of 6</td>', html=True)
