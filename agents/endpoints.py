@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
@@ -60,9 +61,8 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """One bought call, as it is kept. ``request`` holds no key."""
+    """The answer to one bought call, as it is kept."""
 
-    request: JSON
     response: JSON
     usage: Usage
     latency_s: float
@@ -71,11 +71,12 @@ class StoredCall:
 
 
 class CallStore(Protocol):
-    """Where bought calls are kept. Safe for threads; a ``put`` is durable when it returns."""
+    """Where bought calls are kept. Safe for threads; a ``put`` is durable when it returns. No request holds a key."""
 
-    def get(self, key: str) -> StoredCall | None: ...
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredCall]:
+        """Those of the keys that are kept, with their calls."""
 
-    def put(self, key: str, call: StoredCall) -> None: ...
+    def put(self, key: str, request: JSON, call: StoredCall) -> None: ...
 
 
 def call_key(endpoint: Endpoint, request: JSON, repeat: int) -> str:

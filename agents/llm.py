@@ -80,6 +80,15 @@ class _Wish:
     max_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is sent, the key it is kept under, and the schema mode it asks in."""
+
+    body: JSON
+    key: str
+    mode: Mode | None
+
+
 class OpenAILLM:
     """Implements ``contract.LLM`` for one trajectory: the deadline runs from construction. Safe for threads.
 
@@ -155,25 +164,23 @@ class OpenAILLM:
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, bought or replayed, and the schema mode it was asked in."""
-        if wish.schema is None:
-            call, from_store = self._answer(self._request(wish), wish.stage)
-            return call, from_store, None
-        modes = self._modes(wish)
+        modes: tuple[Mode | None, ...] = (None,) if wish.schema is None else self._modes(wish)
         requests = [self._request(wish, mode, spell_out=round_number > 0) for mode in modes]
-        for mode, request in zip(modes, requests, strict=True):
-            # Before the server is asked: it may say something else today about the modes it takes.
-            if self._stored(request) is not None:
-                return self._answer(request, wish.stage)[0], True, mode
-        for mode, request in zip(modes, requests, strict=True):
+        # Before the server is asked: it may say something else today about the modes it takes.
+        stored = self._store.find([request.key for request in requests])
+        for request in requests:
+            if request.key in stored:
+                return self._replay(stored[request.key]), True, request.mode
+        for request in requests:
             try:
-                call, from_store = self._answer(request, wish.stage)
+                call, from_store = self._buy_once(request, wish.stage)
             except Rejected as refusal:
-                if mode == modes[-1] or not _refuses(mode, refusal):
+                if request is requests[-1] or not _refuses(request.mode, refusal):
                     raise
                 continue
-            if not wish.tools:
-                connect(self._endpoint).mode = mode
-            return call, from_store, mode
+            if wish.schema is not None and not wish.tools:
+                connect(self._endpoint).mode = request.mode
+            return call, from_store, request.mode
         raise AssertionError("unreachable")
 
     def _modes(self, wish: _Wish) -> tuple[Mode, ...]:
@@ -184,62 +191,60 @@ class OpenAILLM:
         modes = _MODES[_MODES.index(known) :] if known else _MODES
         return tuple(mode for mode in modes if not (wish.tools and mode == "tool"))
 
-    def _request(self, wish: _Wish, mode: Mode | None = None, *, spell_out: bool = False) -> JSON:
-        request: JSON = {"model": self._endpoint.model, "messages": list(wish.messages)}
+    def _request(self, wish: _Wish, mode: Mode | None, *, spell_out: bool) -> _Request:
+        body: JSON = {"model": self._endpoint.model, "messages": list(wish.messages)}
         if self._endpoint.reasoning:
-            request["max_completion_tokens"] = wish.max_tokens
+            body["max_completion_tokens"] = wish.max_tokens
         else:
-            request |= {"max_tokens": wish.max_tokens, "temperature": wish.temperature}
+            body |= {"max_tokens": wish.max_tokens, "temperature": wish.temperature}
         if wish.tools:
-            request["tools"] = [_tool_json(tool) for tool in wish.tools]
-        if mode is None or wish.schema is None:
-            return request
-        return ask_for_schema(request, wish.schema, mode, spell_out=spell_out)
+            body["tools"] = [_tool_json(tool) for tool in wish.tools]
+        if mode is not None and wish.schema is not None:
+            body = ask_for_schema(body, wish.schema, mode, spell_out=spell_out)
+        return _Request(body, call_key(self._endpoint, body, self._repeat), mode)
 
-    def _stored(self, request: JSON) -> StoredCall | None:
-        return self._store.get(call_key(self._endpoint, request, self._repeat))
-
-    def _answer(self, request: JSON, stage: str) -> tuple[StoredCall, bool]:
-        """Replays the stored call, else buys and stores it; True where it was replayed."""
-        self._courier.check()
+    def _replay(self, call: StoredCall) -> StoredCall:
         self._count_call()
-        call, replayed = self._stored(request), True
-        if call is None:
-            call, replayed = self._buy_once(request, stage)
-        with self._lock:
-            self._usage += call.usage
-        return call, replayed
+        return self._add(call)
 
-    def _buy_once(self, request: JSON, stage: str) -> tuple[StoredCall, bool]:
-        """Buys, unless somebody else did while this one waited for its turn; True then."""
+    def _buy_once(self, request: _Request, stage: str) -> tuple[StoredCall, bool]:
+        """Buys and stores the answer, unless somebody else did while this one waited for its turn; True then."""
+        self._count_call()
         try:
-            with self._one_buyer(call_key(self._endpoint, request, self._repeat), self._courier.check):
-                call = self._stored(request)
-                return (call, True) if call is not None else (self._buy(request, stage), False)
+            with self._one_buyer(request.key, self._courier.check):
+                found = self._store.find([request.key]).get(request.key)
+                call = found or self._buy(request, stage)
         except BaseException:
             with self._lock:
                 self._calls -= 1  # not answered, so not a call
             raise
+        return self._add(call), found is not None
 
-    def _buy(self, request: JSON, stage: str) -> StoredCall:
+    def _buy(self, request: _Request, stage: str) -> StoredCall:
         self._spend(Usage())
-        response, latency_s = self._courier.send(request)
-        usage, estimated = measure_usage(self._endpoint, request, response)
-        call = StoredCall(request, response, usage, latency_s, stage, estimated)
-        self._store.put(call_key(self._endpoint, request, self._repeat), call)
+        response, latency_s = self._courier.send(request.body)
+        usage, estimated = measure_usage(self._endpoint, request.body, response)
+        call = StoredCall(response, usage, latency_s, stage, estimated)
+        self._store.put(request.key, request.body, call)
         with suppress(BudgetExceeded):  # this answer is paid; the next call is refused
             self._spend(usage)
         return call
 
+    def _add(self, call: StoredCall) -> StoredCall:
+        with self._lock:
+            self._usage += call.usage
+        return call
+
     def _count_call(self) -> None:
+        self._courier.check()
         with self._lock:
             if self._calls >= self._limits.model_calls:
                 raise CallLimitReached(f"the trajectory has used its {self._limits.model_calls} model calls")
             self._calls += 1
 
 
-def _refuses(mode: Mode, refusal: Rejected) -> bool:
-    pattern = _REFUSES_MODE.get(mode)
+def _refuses(mode: Mode | None, refusal: Rejected) -> bool:
+    pattern = _REFUSES_MODE.get(mode or "")
     return refusal.status in (400, 422) and pattern is not None and bool(pattern.search(refusal.detail))
 
 

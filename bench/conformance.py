@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.contract import ActionKind, Engine, Evidence, Limits, Option, TaskInput, ToolSpec, Topic, Trajectory, Usage
+from agents.contract import (
+    JSON,
+    ActionKind,
+    Engine,
+    Evidence,
+    Limits,
+    Option,
+    TaskInput,
+    ToolSpec,
+    Topic,
+    Trajectory,
+    Usage,
+)
 from agents.endpoints import StoredCall
 from agents.gates import LocalGate
 from agents.llm import OpenAILLM
@@ -138,10 +151,10 @@ def _search(
 class _Memory:
     """Nothing is kept between two checks."""
 
-    def get(self, key: str) -> StoredCall | None:
-        return None
+    def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
+        return {}
 
-    def put(self, key: str, call: StoredCall) -> None:
+    def put(self, key: str, request: JSON, call: StoredCall) -> None:
         return None
 
 

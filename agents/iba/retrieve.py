@@ -102,8 +102,8 @@ def _of_topics(task: TaskInput, topics: Sequence[Topic], comparison: Comparison,
 
 def _ages(comparison: Comparison, now: datetime) -> Table:
     """(events, 1) years since each event."""
-    days = [(now - event.occurred_at).total_seconds() / 86_400 for event in comparison.events]
-    return np.array(days, np.float32).reshape(-1, 1) / 365
+    years = [(now - event.occurred_at).days / 365 for event in comparison.events]
+    return np.array(years, np.float32).reshape(-1, 1)
 
 
 def _of_states(task: TaskInput, comparison: Comparison) -> list[Candidate]:

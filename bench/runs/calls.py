@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from django.db.models import F
 from redis import Redis
 from redis.exceptions import RedisError
 
-from agents.contract import BudgetExceeded, LLMError, ModelUnavailable, Usage
+from agents.contract import JSON, BudgetExceeded, LLMError, ModelUnavailable, Usage
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
 from bench.database import release_connection
@@ -49,22 +49,23 @@ class DatabaseStore:
         self._unit_id = unit_id
         self._endpoint = endpoint
 
-    def get(self, key: str) -> StoredCall | None:
+    def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
+        wanted = ("key", "response", "tokens_in", "tokens_out", "cost_usd", "latency_s", "stage")
         with _books():
-            row = ModelCall.objects.filter(key=key).first()
-        if row is None:
-            return None
-        usage = Usage(1, row.tokens_in, row.tokens_out, row.cost_usd)
-        return StoredCall(row.request, row.response, usage, row.latency_s, row.stage)
+            rows = list(ModelCall.objects.filter(key__in=keys).values_list(*wanted))
+        return {
+            key: StoredCall(response, Usage(1, tokens_in, tokens_out, cost_usd), latency_s, stage)
+            for key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
+        }
 
-    def put(self, key: str, call: StoredCall) -> None:
+    def put(self, key: str, request: JSON, call: StoredCall) -> None:
         row = ModelCall(
             key=key,
             endpoint=self._endpoint,
-            model=call.request.get("model", ""),
+            model=request.get("model", ""),
             stage=call.stage,
             unit_id=self._unit_id,
-            request=call.request,
+            request=request,
             response=call.response,
             tokens_in=call.usage.tokens_in,
             tokens_out=call.usage.tokens_out,

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.contract import Limits
+from agents.contract import JSON, Limits
 from agents.llm import Endpoint, LocalGate, OpenAILLM, StoredCall
 
 ROOT = Path(__file__).parents[2]
@@ -42,11 +42,11 @@ class MemoryStore:
     def __init__(self) -> None:
         self.calls: dict[str, StoredCall] = {}
 
-    def get(self, key: str) -> StoredCall | None:
-        return self.calls.get(key)
+    def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
+        return {key: self.calls[key] for key in keys if key in self.calls}
 
-    def put(self, key: str, call: StoredCall) -> None:
-        json.dumps([call.request, call.response])  # a store keeps JSON
+    def put(self, key: str, request: JSON, call: StoredCall) -> None:
+        json.dumps([request, call.response])  # a store keeps JSON
         self.calls[key] = call
 
 

@@ -146,7 +146,7 @@ def test_every_look_into_the_books_turns_database_errors_into_errors_that_no_age
     run_of_rag.budget_usd = 1.0
     look = {
         Bill: lambda: Bill(run_of_rag)(None),
-        DatabaseStore: lambda: DatabaseStore(run_id=run_of_rag.pk, unit_id=1, endpoint="x").get("key"),
+        DatabaseStore: lambda: DatabaseStore(run_id=run_of_rag.pk, unit_id=1, endpoint="x").find(["key"]),
         StopSign: StopSign(run_of_rag.pk),
     }[of_a_call]
     with statement_fails(monkeypatch, "SELECT"), pytest.raises(BooksUnavailable) as caught:
