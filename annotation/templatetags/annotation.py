@@ -61,7 +61,7 @@ def statistic(
         return format_html('<span class="undefined">–{}</span>', _reference(reason, why))
     digits = numbers.digits_for(low, high)
     shown = numbers.signed(value, digits) if value < 0 else numbers.share(value, digits)
-    interval = numbers.interval({"low": low, "high": high})
+    interval = numbers.interval({"low": low, "high": high}, sign=low is not None and low < 0)
     if interval or not interval_reason:
         return format_html('<span class="measure">{} <span class="interval">{}</span></span>', shown, interval)
     return format_html(

@@ -101,7 +101,7 @@
     else if (key === "j" || key === "ArrowDown") all[Math.min(all.length - 1, at + 1)].focus();
     else if (key === "k" || key === "ArrowUp") all[Math.max(0, at - 1)].focus();
     else if ((key === "Enter" || key === " ") && at >= 0) choose(all[at]);
-    else return key.length === 1; // no grade is given by accident
+    else return key.length === 1 && key !== "?"; // no grade is given by accident
     return true;
   }
   const isPointing = () => form.classList.contains("is-pointing");

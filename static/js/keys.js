@@ -36,7 +36,8 @@
     if (dialog.open) { dialog.close(); return; }
     const list = dialog.querySelector("[data-keys-found]");
     list.replaceChildren();
-    if (rows().length) list.append(...entry(["j", "k"], "next, previous row"), ...entry(["Enter"], "open the row"));
+    if (rows().length) list.append(...entry(["j", "k"], "next, previous row"));
+    if (rows().some((row) => row.querySelector("a[href], summary"))) list.append(...entry(["Enter"], "open the row"));
     for (const el of keyed()) {
       list.append(...entry([el.dataset.key], el.dataset.keyLabel || el.getAttribute("aria-label") || el.textContent.trim()));
     }
@@ -72,6 +73,9 @@
     if (event.target.matches("[data-autosubmit]")) event.target.form.requestSubmit();
   });
   document.documentElement.classList.add("js");
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelector(".nav [aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  });
 
   // Signing in anew in another tab changes the protection token; the cookie has the one that counts now.
   document.addEventListener("formdata", (event) => {

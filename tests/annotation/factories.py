@@ -72,6 +72,10 @@ def make_run(*, methods: Sequence[str] = METHODS, personas: int = 2, humans_requ
     manifest = {
         "methods": list(methods),
         "repeats": 1,
+        "judges": [{"slug": name} for name in PANEL],
+        "limits": {},
+        "prompts": {},
+        "rubric_version": rubric_version(),
         "policy": {"version": "1", "panel": list(PANEL), "humans_required": humans_required},
     }
     run = Run.objects.create(
