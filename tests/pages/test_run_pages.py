@@ -85,7 +85,7 @@ def test_a_launch_on_an_endpoint_that_does_not_answer_says_so_beside_the_field_a
     response = admin.post(reverse("run-new"), wish(repeats=3, seed=42, budget_usd="1.5"), headers=HTMX)
     form = response.context["form"]
     assert list(form.errors) == [field]
-    assertContains(response, f"endpoint &#x27;{dead}&#x27; (http://127.0.0.1:9/v1) cannot be reached", status_code=422)
+    assertContains(response, f"Endpoint &#x27;{dead}&#x27; (http://127.0.0.1:9/v1) cannot be reached", status_code=422)
     assertContains(response, "Launch 36 units", status_code=422)
     for part in ('value="42"', 'value="1.5"', 'value="rag" id="id_methods_', '<option value="qwen" selected>'):
         assertContains(response, part, status_code=422)
