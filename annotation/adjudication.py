@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 
 from annotation.transcript import Part, Transcript, part_named, transcript
 from annotation.verdicts import latest
@@ -41,7 +42,7 @@ class Column:
 class Case:
     """One checkpoint of one trajectory with all that is said about it.
 
-    ``earlier``: a decision that was re-opened.
+    ``earlier``: a decision that was re-opened. ``newest``: the id of the last verdict on the checkpoint, 0 for none.
     """
 
     score: CheckpointScore
@@ -51,6 +52,7 @@ class Case:
     machines: tuple[Column, ...]
     earlier: Verdict | None
     graded_by_me: bool
+    newest: int
 
 
 def find_case(*, trajectory_id: int, checkpoint_id: int, adjudicator_id: int) -> Case:
@@ -60,6 +62,7 @@ def find_case(*, trajectory_id: int, checkpoint_id: int, adjudicator_id: int) ->
     ).get(trajectory_id=trajectory_id, checkpoint_id=checkpoint_id)
     if not score.needs_adjudication:
         raise AlreadySettled
+    newest = _newest(trajectory_id, checkpoint_id)  # before the verdicts are read: one that comes between is noticed
     found = latest(trajectory_id=trajectory_id, rubric_version=rubric_version(), checkpoint_id=checkpoint_id)
     verdicts = found.get(checkpoint_id, [])
     humans = [row for row in verdicts if row.source == VerdictSource.HUMAN]
@@ -80,7 +83,13 @@ def find_case(*, trajectory_id: int, checkpoint_id: int, adjudicator_id: int) ->
         machines=tuple(machines),
         earlier=max(earlier, key=lambda row: row.pk, default=None),
         graded_by_me=any(row.rater_id == adjudicator_id for row in humans),
+        newest=newest,
     )
+
+
+def _newest(trajectory_id: int, checkpoint_id: int) -> int:
+    rows = Verdict.objects.filter(trajectory_id=trajectory_id, checkpoint_id=checkpoint_id)
+    return rows.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def _anonymous(row: Verdict) -> bytes:
@@ -89,10 +98,12 @@ def _anonymous(row: Verdict) -> bytes:
 
 
 @transaction.atomic
-def settle(*, trajectory_id: int, checkpoint_id: int, adjudicator: Any, value: str, reason: str) -> None:
-    """Appends the decision and scores the trajectory anew.
+def settle(
+    *, trajectory_id: int, checkpoint_id: int, adjudicator: Any, value: str, reason: str, seen: int | None = None
+) -> None:
+    """Appends the decision and scores the trajectory anew. ``seen``: ``Case.newest`` of what the adjudicator looks at.
 
-    Raises ValueError for a bad value or a missing or overlong reason, AlreadySettled.
+    Raises ValueError for a bad value, a missing or overlong reason and a verdict that came in since; AlreadySettled.
     """
     problem = decision_problem(value=value, reason=reason)
     if problem:
@@ -101,6 +112,8 @@ def settle(*, trajectory_id: int, checkpoint_id: int, adjudicator: Any, value: s
     score = CheckpointScore.objects.filter(trajectory_id=trajectory_id, checkpoint_id=checkpoint_id)
     if not score.filter(needs_adjudication=True).exists():
         raise AlreadySettled
+    if seen is not None and seen != _newest(trajectory_id, checkpoint_id):
+        raise ValueError("A verdict has come in since you opened this case. It is shown now; decide again.")
     decision = Verdict(
         trajectory_id=trajectory_id,
         checkpoint_id=checkpoint_id,

@@ -85,3 +85,15 @@ def test_a_case_shows_what_each_rater_points_at(dispute, cast):
     pointed = [column.anchor for column in case.raters if column.verdict.rater == cast["cleo"]]
     assert pointed[0].text.startswith("For afters")
     assert sum(column.anchor is not None for column in case.raters) == 1
+
+
+def test_a_decision_on_a_case_that_has_changed_meanwhile_is_refused_until_it_was_looked_at_again(dispute, cast):
+    opened = find_case(**_ids(dispute, 1), adjudicator_id=cast["otto"].pk)
+    grade(dispute, cast["cleo"], {1: "fail"})
+    decision = {"adjudicator": cast["otto"], "value": "fail", "reason": "The lamb is served with crackling."}
+    with pytest.raises(ValueError, match="A verdict has come in since"):
+        settle(**_ids(dispute, 1), **decision, seen=opened.newest)
+    again = find_case(**_ids(dispute, 1), adjudicator_id=cast["otto"].pk)
+    assert len(again.raters) == 3
+    settle(**_ids(dispute, 1), **decision, seen=again.newest)
+    assert CheckpointScore.objects.get(**_ids(dispute, 1)).combined == "fail"

@@ -266,3 +266,21 @@ def test_the_reveal_and_the_case_lead_to_what_a_comment_points_at(as_user, meal,
     html = as_user("cleo").get(reverse("reveal", args=[own.pk])).content.decode()
     assert 'href="#sentence:2"' in html
     assert '<sup class="pin shade-own">1</sup>' in html
+
+
+def test_a_case_that_changed_since_it_was_opened_comes_back_with_what_was_typed(as_user, meal, cast):
+    give(meal, cast["ann"], {0: "pass"})
+    give(meal, cast["ben"], {0: "fail"})
+    case = reverse("case", args=[meal.pk, meal.unit.task.checkpoints.get(position=0).pk])
+    client = as_user("otto")
+    seen = client.get(case).context["case"].newest
+    give(meal, cast["cleo"], {0: "fail"})
+    decision = {"value": "pass", "reason": "Two courses are named.", "seen": seen}
+    refused = client.post(case, decision)
+    assert refused.status_code == 422
+    html = refused.content.decode()
+    assert "A verdict has come in since you opened this case" in html
+    assert "Two courses are named." in html
+    assert 'class="letter">C<' in html
+    newer = refused.context["case"].newest
+    assert client.post(case, {**decision, "seen": newer}).status_code == 302
