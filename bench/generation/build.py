@@ -14,7 +14,8 @@ from typing import Any
 
 from django.db import transaction
 
-from bench.catalogue import Catalogue
+from bench.catalogue import Catalogue, load_catalogue
+from bench.catalogue.store import store_catalogue
 from bench.generation.authors import Author, author_of, procedural_author
 from bench.generation.histories import make_history
 from bench.generation.personas import make_persona
@@ -140,6 +141,22 @@ def build_dataset(
     index_events(ids, progress=lambda done, total: say(f"embedded {done} of {total} texts"))
     embed_texts(sorted(set(Task.objects.of_dataset(dataset.pk).values_list("request", flat=True))), kind="query")
     return dataset
+
+
+def with_noise(dataset: Dataset, noise: float, *, say: Callable[[str], None]) -> Dataset:
+    """The same people, cues and tasks in histories with another share of noise, named after their dataset.
+
+    Raises ValueError for a dataset that was not generated here.
+    """
+    if (dataset.source, dataset.author) != ("generated", "procedural"):
+        raise ValueError(
+            f"dataset {dataset.name!r} is {dataset.source} by {dataset.author!r}; its noise can only be changed where "
+            "`build_dataset --author procedural` made it"
+        )
+    recipe = Recipe(f"{dataset.name}-noise{noise * 100:.0f}", dataset.size, dataset.seed, noise)
+    catalogue = load_catalogue()
+    store_catalogue(catalogue)
+    return build_dataset(catalogue, recipe, say=say)
 
 
 def _made_before(recipe: Recipe, catalogue: Catalogue) -> Dataset | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 
@@ -46,7 +46,9 @@ def make_history(
     signal = [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, deck)]
     signal += [event for period in persona.states for event in _state_events(period, deck)]
     silent = round(len(signal) * noise / (1 - noise))
-    events = signal + _noise_events(catalogue, persona, silent, deck)
+    # A stream of its own, so that people, cues and tasks are the same whatever the noise.
+    apart = replace(deck, rng=Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
+    events = signal + _noise_events(catalogue, persona, silent, apart)
     worded = [
         EventSpec(
             e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why

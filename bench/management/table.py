@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.models import Run
@@ -35,3 +36,18 @@ def _measure(measure: dict[str, Any]) -> str:
     if measure["mean"] is None:
         return "–"
     return f"{measure['mean']:.2f} ({measure['low']:.2f}–{measure['high']:.2f})"
+
+
+def sweep_table(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Preference satisfaction of each method at each share of noise, with the share of gold events that it saw."""
+    mark = "  SIMULATED" if any(run["simulated"] for run in runs) else ""
+    lines = ["", f"preference satisfaction by share of noise, in brackets the gold events seen{mark}", ""]
+    lines.append(f"{'method':24}" + "".join(f"{run['noise']:>16.0%}" for run in runs))
+    for cells in zip(*(run["cells"] for run in runs), strict=True):
+        lines.append(f"{cells[0]['method']:24}" + "".join(f"{_shown(cell):>16}" for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def _shown(cell: Mapping[str, Any]) -> str:
+    mean, recall = cell["preference_satisfaction"]["mean"], cell["evidence_recall"]
+    return f"{'–' if mean is None else f'{mean:.2f}'} ({'–' if recall is None else f'{recall:.2f}'})"

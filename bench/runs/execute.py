@@ -94,7 +94,7 @@ def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
         spec,
         task_input(unit.task),
         llm=_llm(unit, unit.run.model, limits),
-        search=search_for(spec, unit.task),
+        search=search_for(spec, unit.task, transfer=unit.run.manifest.get("transfer", False)),
         call_tool=tools,
         limits=limits,
     )

@@ -42,11 +42,14 @@ def vocabulary(data_version: str) -> tuple[Topic, ...]:
     )
 
 
-def search_for(spec: AgentSpec, task: Task) -> Search:
-    """The history up to the task's moment; for the oracle the gold events and nothing else."""
+def search_for(spec: AgentSpec, task: Task, *, transfer: bool = False) -> Search:
+    """The history up to the task's moment; for the oracle the gold events and nothing else.
+
+    With ``transfer`` what the person showed in the task's own domain is hidden.
+    """
     if spec.uses_gold:
         return _GoldSearch(task.pk)
-    return HistorySearch(task.persona_id, task.as_of)
+    return HistorySearch(task.persona_id, task.as_of, hidden=task.scenario.domain.slug if transfer else "")
 
 
 class _GoldSearch:

@@ -51,6 +51,7 @@ class Plan:
     judges: list[str]
     domains: list[str]
     split: str
+    transfer: bool
     limit: int | None
     repeats: int
     seed: int
@@ -71,13 +72,17 @@ def plan_run(
     judges: Sequence[str] = (),
     domains: Sequence[str] = (),
     split: str = "",
+    transfer: bool = False,
     limit: int | None = None,
     repeats: int = 1,
     seed: int = 1,
     max_in_flight: int = 64,
     budget_usd: float | None = None,
 ) -> Plan:
-    """Check every value. Raises LaunchError; nothing is written."""
+    """Check every value. Raises LaunchError; nothing is written.
+
+    ``transfer`` hides from every method what a person showed in the task's own domain.
+    """
     found = Dataset.objects.newest(dataset)
     if found is None:
         known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
@@ -108,6 +113,7 @@ def plan_run(
         _judges(model, judges),
         _domains(domains),
         split,
+        transfer,
         limit,
         repeats,
         seed,
@@ -173,6 +179,7 @@ def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
         judges=judges,
         domains=plan.domains,
         split=plan.split,
+        transfer=plan.transfer,
         limit=plan.limit,
         repeats=plan.repeats,
         seed=plan.seed,

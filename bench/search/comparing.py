@@ -22,7 +22,7 @@ def compare_history(history: History, queries: tuple[str, ...]) -> Comparison:
     if not len(history):
         empty = np.zeros((0, len(queries)), np.float32)
         return Comparison((), empty, empty)
-    key = (history.persona_id, int(history.ids[-1]), len(history), settings.EMBEDDINGS_MODEL, queries)
+    key = (history.persona_id, int(history.ids[-1]), history.hidden, settings.EMBEDDINGS_MODEL, queries)
     with_history = _kept.get(key)
     if with_history is None:
         with_history = _compare(history, queries)
@@ -32,7 +32,7 @@ def compare_history(history: History, queries: tuple[str, ...]) -> Comparison:
     return with_history
 
 
-_kept: dict[tuple[int, int, int, str, tuple[str, ...]], Comparison] = {}
+_kept: dict[tuple[int, int, str, str, tuple[str, ...]], Comparison] = {}
 
 
 def _compare(history: History, queries: tuple[str, ...]) -> Comparison:

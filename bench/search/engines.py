@@ -31,17 +31,19 @@ _SIMILARITIES = """
     SELECT array_agg(1 - (vector <=> %s::vector) ORDER BY event_id)
     FROM bench_eventvector WHERE persona_id = %s AND model = %s AND event_id <= %s
 """
+_OF_THESE = " AND event_id = ANY(%s)"
 
 
 @dataclass(frozen=True)
 class HistorySearch:
-    """``agents.contract.Search`` for one persona up to one moment.
+    """``agents.contract.Search`` for one persona up to one moment, without the events of the domain ``hidden``.
 
     What goes wrong on our side is raised as SearchUnavailable, so that it is never counted against the agent.
     """
 
     persona_id: int
     as_of: datetime | None
+    hidden: str = ""
 
     def __call__(
         self,
@@ -53,12 +55,13 @@ class HistorySearch:
         until: datetime | None = None,
     ) -> tuple[Evidence, ...]:
         with self._our_fault():
-            return search_history(self.persona_id, self.as_of, query, k=k, engine=engine, since=since, until=until)
+            history = load_history(self.persona_id, self.as_of, self.hidden)
+            return search_in(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
 
     def compare(self, queries: Sequence[str]) -> Comparison:
         """Every visible event against every query; see ``agents.iba.comparing``."""
         with self._our_fault():
-            return compare_history(load_history(self.persona_id, self.as_of), tuple(queries))
+            return compare_history(load_history(self.persona_id, self.as_of, self.hidden), tuple(queries))
 
     @contextmanager
     def _our_fault(self) -> Iterator[None]:
@@ -80,10 +83,26 @@ def search_history(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> tuple[Evidence, ...]:
-    """The ``k`` best events, best first; ties go to the newer. Raises ValueError for k < 1."""
+    """``search_in`` the events of a persona that are visible at ``as_of``, all for None."""
+    return search_in(load_history(persona_id, as_of), as_of, query, k=k, engine=engine, since=since, until=until)
+
+
+def search_in(
+    history: History,
+    as_of: datetime | None,
+    query: str,
+    *,
+    k: int,
+    engine: Engine = Engine.HYBRID,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> tuple[Evidence, ...]:
+    """The ``k`` best events, best first; ties go to the newer. Raises ValueError for k < 1.
+
+    ``as_of`` is the moment that words such as "last spring" are read from; None: the newest event's.
+    """
     if k < 1:
         raise ValueError(f"k is {k}; ask for at least one event")
-    history = load_history(persona_id, as_of)
     if not len(history):
         return ()
     allowed = _window(history, since, until)
@@ -109,7 +128,7 @@ def _deep(
         since: datetime | None = since,
         until: datetime | None = until,
     ) -> tuple[Evidence, ...]:
-        return search_history(history.persona_id, as_of, query, k=k, engine=engine, since=since, until=until)
+        return search_in(history, as_of, query, k=k, engine=engine, since=since, until=until)
 
     return deep_search(query, within, k, as_of or history.moments[-1])
 
@@ -136,7 +155,10 @@ def dense_scores(history: History, query: str) -> Scores:
     vector = Vector(query_vector(query)).to_text()
     parameters = (vector, history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1]))
     with connection.cursor() as cursor:
-        cursor.execute(_SIMILARITIES, parameters)
+        if history.hidden:
+            cursor.execute(_SIMILARITIES + _OF_THESE, (*parameters, history.ids.tolist()))
+        else:
+            cursor.execute(_SIMILARITIES, parameters)
         found = cursor.fetchone()[0]
     if found is None or len(found) != len(history):
         have = 0 if found is None else len(found)

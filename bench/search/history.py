@@ -45,6 +45,7 @@ class History:
     sessions: tuple[str, ...]
     texts: tuple[str, ...]
     moments: tuple[datetime, ...]
+    hidden: str = ""  # the domain whose events are left out
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -104,22 +105,24 @@ def _index(corpus: list[list[str]]) -> bm25s.BM25 | None:
 
 
 @lru_cache(maxsize=4096)
-def load_history(persona_id: int, as_of: datetime | None) -> History:
-    """The events that are visible at ``as_of`` (all for None). Cached: the events of a dataset version never change."""
+def load_history(persona_id: int, as_of: datetime | None, hidden: str = "") -> History:
+    """The events that are visible at ``as_of`` (all for None). Cached: the events of a dataset version never change.
+
+    ``hidden`` is a domain whose preferences no event may speak of, by the events' labels; "" hides nothing.
+    """
     events = Event.objects.filter(persona_id=persona_id)
     if as_of is not None:
         events = events.visible(persona_id, as_of)
     last = events.order_by("-position").values_list("position", flat=True).first()
-    return _load(persona_id, -1 if last is None else last)
+    return _load(persona_id, -1 if last is None else last, hidden)
 
 
 @lru_cache(maxsize=512)
-def _load(persona_id: int, last_position: int) -> History:
-    rows = list(
-        Event.objects.filter(persona_id=persona_id, position__lte=last_position)
-        .order_by("position")
-        .values_list("pk", "occurred_at", "channel", "session", "text")
-    )
+def _load(persona_id: int, last_position: int, hidden: str) -> History:
+    events = Event.objects.filter(persona_id=persona_id, position__lte=last_position)
+    if hidden:
+        events = events.exclude(label__dimension__startswith=f"{hidden}.")
+    rows = list(events.order_by("position").values_list("pk", "occurred_at", "channel", "session", "text"))
     return History(
         persona_id=persona_id,
         ids=np.array([row[0] for row in rows], dtype=np.int64),
@@ -128,6 +131,7 @@ def _load(persona_id: int, last_position: int) -> History:
         sessions=tuple(row[3] for row in rows),
         texts=tuple(row[4] for row in rows),
         moments=tuple(row[1] for row in rows),
+        hidden=hidden,
     )
 
 

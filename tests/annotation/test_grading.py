@@ -1,3 +1,4 @@
+import json
 import threading
 from datetime import timedelta
 
@@ -8,8 +9,10 @@ from annotation.batches import Choice, create_batch
 from annotation.grading import GradedElsewhere, OpenCheckpoints, PlaceTaken, rubric, save_comments, save_grade, submit
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import LEASE, AlreadySubmitted, take_next
+from bench.exports import export_results
 from bench.models import Checkpoint, CheckpointScore, Run, Verdict
 from bench.scoring.results import results_of
+from tests.annotation.factories import grade as give
 from tests.annotation.factories import make_cast, make_run
 
 
@@ -202,3 +205,11 @@ def test_a_double_click_on_submit_writes_every_verdict_once(now):
         thread.join()
     assert sorted(outcomes) == ["submitted", "was submitted"]
     assert Verdict.objects.filter(source="human").count() == len(rubric(mine))
+
+
+def test_the_export_of_verdicts_says_what_a_comment_points_at(meal, run, cast, tmp_path):
+    give(meal, cast["ann"], {0: "fail"}, anchor="sentence:2")
+    export_results(run, tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().splitlines()]
+    assert [row["anchor"] for row in rows if row["source"] == "human"] == ["sentence:2"]
+    assert {row["anchor"] for row in rows if row["source"] != "human"} == {""}

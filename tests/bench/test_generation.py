@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from bench.generation.build import Recipe, digest, generate, summarise, write_da
 from bench.generation.gates import check_dataset
 from bench.generation.histories import ordinal, settle
 from bench.generation.resolve import resolve
-from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Trait, day_at, size_of
+from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, TaskSpec, Trait, day_at, size_of
 from bench.generation.tasks import fill
 from bench.models import Dataset, Event
 
@@ -27,6 +28,22 @@ def test_the_same_seed_gives_the_same_sha256_and_another_seed_another(catalogue:
     first, again, other = (digest(generate(catalogue, Recipe("t", "tiny", seed=s))) for s in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+def test_people_cues_and_tasks_are_the_same_whatever_the_noise(catalogue: Catalogue):
+    quiet, loud = (generate(catalogue, Recipe("t", "tiny", seed=3, noise=noise)) for noise in (0.0, 0.7))
+    for plain, noisy in zip(quiet, loud, strict=True):
+        assert list(map(partial(_with_texts, noisy), noisy.tasks)) == list(
+            map(partial(_with_texts, plain), plain.tasks)
+        )
+        assert [event for event in noisy.events if event.role not in {"everyday", "distractor"}] == list(plain.events)
+        assert len(plain.events) / len(noisy.events) == pytest.approx(0.3, abs=0.01)
+
+
+def _with_texts(persona: PersonaSpec, task: TaskSpec) -> tuple[TaskSpec, list[list[str]]]:
+    """The task without the places of its gold events, and their texts."""
+    bare = replace(task, checkpoints=tuple(replace(checkpoint, evidence=()) for checkpoint in task.checkpoints))
+    return bare, [[persona.events[n].text for n in checkpoint.evidence] for checkpoint in task.checkpoints]
 
 
 def test_the_starter_dataset_is_as_large_as_promised(starter: list[PersonaSpec]):

@@ -41,6 +41,7 @@ def wish(small, **changes):
         ({"model": "offline" + "+prose=0.1" * 20}, "longer than 160 characters"),
         ({"judges": ["offline-judge-a", "nobody"]}, "unknown model 'nobody'"),
         ({"domains": ["gardening"]}, "unknown domain 'gardening'; there are: dining"),
+        ({"split": "train"}, "unknown split 'train'; there are: dev, test; leave it out for all"),
         ({"limit": 0}, "limit is 0; it must be from 1"),
         ({"repeats": 21}, "repeats is 21; it must be from 1 to 20"),
         ({"max_in_flight": 0}, "max_in_flight is 0; it must be from 1 to 1024"),
@@ -76,6 +77,15 @@ def test_a_plan_counts_the_units_and_a_limit_takes_a_fair_part_of_each_persona(s
     units = Unit.objects.filter(run=run)
     assert units.count() == 12
     assert units.values("task__persona").distinct().count() == 2
+
+
+def test_a_plan_of_one_split_has_the_tasks_of_its_personas_only(small, offline):
+    splits = set(small.personas.values_list("split", flat=True))
+    planned = {split: plan_run(**wish(small, split=split)).units for split in splits}
+    assert sum(planned.values()) == plan_run(**wish(small)).units
+    run = launch_run(**wish(small, split=min(splits)))
+    assert set(Unit.objects.filter(run=run).values_list("task__persona__split", flat=True)) == {min(splits)}
+    assert run.manifest["split"] == min(splits)
 
 
 def test_a_method_named_twice_runs_once(small, offline):

@@ -5,12 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from bench.generation.build import with_noise
 from bench.management.base import JsonCommand
-from bench.management.table import results_table
+from bench.management.table import results_table, sweep_table
 from bench.models import Run, RunStatus
 from bench.runs.endpoints import is_offline
 from bench.runs.launch import check_models_answer, plan_run, start
-from bench.runs.presets import PRESETS
+from bench.runs.presets import PRESETS, Preset
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
 from bench.runs.worker import workers_alive
@@ -27,7 +28,8 @@ class Command(JsonCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
         parser.add_argument("--methods", default="", help="names, separated by commas")
-        parser.add_argument("--preset", default="", help=f"methods by name: {', '.join(PRESETS)}")
+        parser.add_argument("--preset", default="", help=f"an experiment by name: {', '.join(PRESETS)}")
+        parser.add_argument("--transfer", action="store_true", help="hide what was shown in the task's own domain")
         parser.add_argument("--model", required=True, help="offline, or the slug of a registered endpoint")
         parser.add_argument("--judges", default="", help="three endpoints; the stand-in's own for offline")
         parser.add_argument("--domains", default="")
@@ -40,13 +42,25 @@ class Command(JsonCommand):
         parser.add_argument("--reuse", action="store_true", help="show the finished run of the same manifest, if any")
 
     def run(self, **options: Any) -> dict[str, Any]:
+        preset = _preset(options["preset"])
+        wish = _wish(options, preset)
+        if not preset.noises:
+            return self._one(wish, reuse=options["reuse"])
+        base = plan_run(**wish).dataset  # whatever is wrong is said before datasets are made
+        runs = []
+        for noise in preset.noises:
+            dataset = with_noise(base, noise, say=self.say)
+            runs.append({"noise": noise, **self._one({**wish, "dataset": dataset.name}, reuse=options["reuse"])})
+        self.stderr.write(sweep_table(runs))
+        return {"preset": options["preset"], "runs": runs}
+
+    def _one(self, wish: dict[str, Any], *, reuse: bool) -> dict[str, Any]:
         started = time.monotonic()
-        wish = _wish(options)
         plan = plan_run(**wish)
         models = [plan.model, *plan.judges]
         services.ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
         check_models_answer(plan)
-        run = _known(wish) if options["reuse"] else None
+        run = _known(wish) if reuse else None
         if run is None:
             run = start(plan)
             _ensure_worker()
@@ -65,6 +79,8 @@ class Command(JsonCommand):
         }
 
     def failed(self, result: dict[str, Any]) -> str:
+        if "runs" in result:
+            return next(filter(None, map(self.failed, result["runs"])), "")
         evaluated = sum(cell["evaluated"] for cell in result["cells"])
         run = Run.objects.get(pk=result["run_id"])
         if run.budget_hit:
@@ -100,15 +116,15 @@ class Command(JsonCommand):
             time.sleep(POLL_S)
 
 
-def _wish(options: dict[str, Any]) -> dict[str, Any]:
-    methods = [*_words(options["methods"]), *_preset(options["preset"])]
+def _wish(options: dict[str, Any], preset: Preset) -> dict[str, Any]:
     return {
         "dataset": options["dataset"],
-        "methods": methods,
+        "methods": [*_words(options["methods"]), *preset.methods],
         "model": options["model"],
         "judges": _words(options["judges"]),
         "domains": _words(options["domains"]),
         "split": options["split"],
+        "transfer": options["transfer"] or preset.transfer,
         "limit": options["limit"],
         "repeats": options["repeats"],
         "seed": options["seed"],
@@ -117,10 +133,10 @@ def _wish(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _preset(name: str) -> tuple[str, ...]:
+def _preset(name: str) -> Preset:
     if name and name not in PRESETS:
         raise ValueError(f"unknown preset {name!r}; there are: {', '.join(PRESETS)}")
-    return PRESETS[name] if name else ()
+    return PRESETS[name] if name else Preset(())
 
 
 def _words(text: str) -> list[str]:
