@@ -98,9 +98,14 @@ def large_run() -> Run:
     for checkpoint in checkpoints:
         by_task.setdefault(checkpoint.task_id, []).append(checkpoint)
     Verdict.objects.bulk_create(_verdicts(trajectories, by_task, raters, rng), batch_size=BATCH)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # as the database does by itself within a minute of such a load
+    analyze()
     return run
+
+
+def analyze() -> None:
+    """What the database does by itself within a minute of a large change; in a transaction nobody else can."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
 
 
 def _events(personas: list[Persona]) -> dict[int, list[Event]]:

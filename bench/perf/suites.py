@@ -16,9 +16,9 @@ from django.test import Client
 from agents.contract import Engine
 from bench.catalogue import load_catalogue
 from bench.generation.build import Recipe, generate
-from bench.models import Dataset, Event, EventVector, Persona, Run, RunStatus
+from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
-from bench.perf.scale import large_run
+from bench.perf.scale import analyze, large_run
 from bench.scoring.agreement_report import measure_agreement
 from bench.scoring.results import compute
 from bench.scoring.store import score_trajectories
@@ -48,8 +48,11 @@ def harness(say: Say) -> Iterator[Row]:
             say("writing 10,000 trajectories and 300,000 verdicts; this takes minutes")
             run = large_run()
             ids = list(run.units.values_list("trajectory__pk", flat=True))
-            for name in ("score 10,000 trajectories, first time", "score 10,000 trajectories anew"):
-                yield Row(name, seconds(lambda: score_trajectories(ids)), "s", reference)
+            for name in ("for the first time", "anew, every score changed", "anew, no score changed"):
+                if "every" in name:
+                    CheckpointScore.objects.filter(trajectory__unit__run=run).update(reason="another")
+                yield Row(f"score 10,000 trajectories {name}", seconds(lambda: score_trajectories(ids)), "s", reference)
+                analyze()
             yield Row("results of 10,000 trajectories", seconds(lambda: compute(run)), "s", reference)
             yield Row("agreement of 10,000 trajectories", seconds(lambda: measure_agreement(run)), "s", reference)
             client = _admin()

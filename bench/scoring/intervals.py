@@ -148,13 +148,10 @@ def _scored(values: Sequence[float | None], clusters: Sequence[Hashable]) -> tup
     """The values that are there, and the number of each one's cluster."""
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values for {len(clusters)} clusters; one cluster a value is right")
+    kept = [i for i, value in enumerate(values) if value is not None]
     number: dict[Hashable, int] = {}
-    pairs = [
-        (value, number.setdefault(cluster, len(number)))
-        for value, cluster in zip(values, clusters, strict=True)
-        if value is not None
-    ]
-    return np.array([v for v, _ in pairs], dtype=float), np.array([c for _, c in pairs], dtype=np.int64)
+    codes = [number.setdefault(clusters[i], len(number)) for i in kept]
+    return np.array([values[i] for i in kept], dtype=float), np.array(codes, dtype=np.int64)
 
 
 def _require_range(values: Floats, low: int, high: int) -> None:

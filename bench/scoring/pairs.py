@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 from bench.scoring.intervals import holm, paired_difference
 from bench.scoring.rows import METRICS, Row
 
+Both = Sequence[tuple[Row, Row]]  # what two methods made of the same unit
+
 
 def pairs(by_method: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
     """Every two methods on the units that both have, with Holm's adjustment over all of one metric."""
+    both = {(a, b): _both(by_method[a], by_method[b]) for a, b in combinations(by_method, 2)}
     rows = []
     for metric in METRICS:
-        found = []
-        for a, b in combinations(by_method, 2):
-            found.append(_pair(a, b, metric, by_method[a], by_method[b]))
+        found = [_pair(a, b, metric, both[a, b]) for a, b in both]
         adjust(found)
         rows += found
     return rows
@@ -24,12 +26,12 @@ def pairs(by_method: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
 
 def pairs_by_domain(by_method: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
     """Every two methods by domain, task success only, with Holm's adjustment over the domains of the two."""
-    domains = sorted({row.domain for rows in by_method.values() for row in rows})
-    split = {(m, d): [row for row in rows if row.domain == d] for m, rows in by_method.items() for d in domains}
     rows = []
     for a, b in combinations(by_method, 2):
-        found = [{"domain": d, **_pair(a, b, "task_success", split[a, d], split[b, d])} for d in domains]
-        found = [pair for pair in found if pair["common"]]
+        domains: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
+        for x, y in _both(by_method[a], by_method[b]):
+            domains[x.domain].append((x, y))
+        found = [{"domain": d, **_pair(a, b, "task_success", domains[d])} for d in sorted(domains)]
         adjust(found)
         rows += found
     return rows
@@ -42,9 +44,12 @@ def adjust(rows: Sequence[dict[str, Any]]) -> None:
         row["p_holm"] = round(adjusted, 5)
 
 
-def _pair(a: str, b: str, metric: str, rows_a: Sequence[Row], rows_b: Sequence[Row]) -> dict[str, Any]:
+def _both(rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Both:
     other = {(row.task_id, row.repeat): row for row in rows_b}
-    both = [(row, other[key]) for row in rows_a if (key := (row.task_id, row.repeat)) in other]
+    return [(row, other[key]) for row in rows_a if (key := (row.task_id, row.repeat)) in other]
+
+
+def _pair(a: str, b: str, metric: str, both: Both) -> dict[str, Any]:
     difference = paired_difference(
         [getattr(x, metric) for x, _ in both],
         [getattr(y, metric) for _, y in both],

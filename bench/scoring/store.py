@@ -46,6 +46,7 @@ _FIELDS = (
     "escalate",
     "gap",
 )
+_WRITTEN = ("trajectory_id", "checkpoint_id", *_FIELDS)
 
 
 def rubric_version() -> str:
@@ -157,12 +158,18 @@ def _score_chunk(ids: Sequence[int]) -> None:
         for checkpoint in checkpoints[task]
     ]
     gaps = _gaps(found)
+    scores = [_score(trajectory, c, outcomes, gaps.get((trajectory, c.pk), "")) for trajectory, c, outcomes in found]
+    stored = {row[:2]: row[2:] for row in CheckpointScore.objects.filter(trajectory_id__in=ids).values_list(*_WRITTEN)}
     CheckpointScore.objects.bulk_create(
-        [_score(trajectory, c, outcomes, gaps.get((trajectory, c.pk), "")) for trajectory, c, outcomes in found],
+        [score for score in scores if stored.get((score.trajectory_id, score.checkpoint_id)) != _written(score)],
         update_conflicts=True,
         unique_fields=["trajectory", "checkpoint"],
         update_fields=list(_FIELDS),
     )
+
+
+def _written(score: CheckpointScore) -> tuple[Any, ...]:
+    return tuple(getattr(score, name) for name in _FIELDS)
 
 
 def _checkpoint_evidence(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:

@@ -109,7 +109,6 @@ def add_verdict(run: Run) -> None:
 
 CHANGES = {
     "a verdict": add_verdict,
-    "a score anew": lambda run: score_trajectories(run.units.values_list("trajectory__pk", flat=True)),
     "a score by hand": lambda run: CheckpointScore.objects.filter(trajectory__unit__run=run).update(combined=""),
     "a deleted score": lambda run: CheckpointScore.objects.filter(trajectory__unit__run=run).delete(),
     "a unit that fails": lambda run: Unit.objects.filter(run=run).update(status="failed"),
@@ -126,6 +125,16 @@ def test_every_change_counts_the_version_up_and_drops_what_is_kept(change):
     CHANGES[change](run)
     assert version(run) > before
     assert (fresh(run).results, fresh(run).agreement) == (None, None)
+
+
+@pytest.mark.django_db
+def test_scoring_again_writes_nothing_where_nothing_changed():
+    run = make_run()
+    results_of(fresh(run))
+    before = version(run)
+    score_trajectories(run.units.values_list("trajectory__pk", flat=True))
+    assert version(run) == before
+    assert fresh(run).results is not None
 
 
 @pytest.mark.django_db
