@@ -62,9 +62,10 @@ def _template(name: str) -> str:
 @lru_cache(maxsize=20_000)  # the texts of a history stand in many prompts
 def one_line(text: str) -> str:
     """A text as one visible line that cannot be taken for a heading."""
-    visible = "".join(" " if unicodedata.category(char) in {"Cc", "Zl", "Zp"} else char for char in text)
-    visible = "".join(char for char in visible if unicodedata.category(char) != "Cf")
-    line = " ".join(visible.split())
+    if not text.isprintable():
+        text = "".join(" " if unicodedata.category(char) in {"Cc", "Zl", "Zp"} else char for char in text)
+        text = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    line = " ".join(text.split())
     return f"\\{line}" if line.startswith("#") else line
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,9 +26,7 @@ from agents.contract import (
 
 def to_json(trajectory: Trajectory) -> JSON:
     """Plain JSON values; times in ISO 8601. Vectors of evidence are left out."""
-    document: JSON = _plain(asdict(trajectory))
-    for item in document["evidence"]:
-        del item["vector"]
+    document: JSON = _plain(trajectory)
     return document
 
 
@@ -81,6 +79,8 @@ def _time(text: str | None) -> datetime | None:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name != "vector"}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

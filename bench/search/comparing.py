@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from agents.contract import Evidence
 from agents.iba.comparing import Comparison
 from bench.models import EventVector
-from bench.search.history import History, index_scores
+from bench.search.history import History, index_table
 from bench.search.vectors import embed_texts
 
-KEPT = 48  # comparisons in memory: about 1 MB each for 500 events and 220 queries
+KEPT = 48  # comparisons, and personas' vectors, in memory: about 1 MB each for 500 events and 220 queries
 
 
 def compare_history(history: History, queries: tuple[str, ...]) -> Comparison:
@@ -38,26 +38,41 @@ _kept: dict[tuple[int, int, str, str, tuple[str, ...]], Comparison] = {}
 def _compare(history: History, queries: tuple[str, ...]) -> Comparison:
     vectors = _event_vectors(history)
     dense = vectors @ _query_matrix(settings.EMBEDDINGS_MODEL, queries).T
-    lexical = np.stack([index_scores(history.lexical, query, len(history)) for query in queries], axis=1)
+    lexical = index_table(history.lexical, queries, len(history))
     events = tuple(
         Evidence(str(history.ids[row]), history.moments[row], history.channels[row], text)
         for row, text in enumerate(history.texts)
     )
-    return Comparison(events, dense.astype(np.float32), lexical.astype(np.float32))
+    return Comparison(events, dense.astype(np.float32), lexical)
 
 
 def _event_vectors(history: History) -> NDArray[np.float32]:
-    rows = EventVector.objects.filter(
-        persona_id=history.persona_id, model=settings.EMBEDDINGS_MODEL, event_id__lte=int(history.ids[-1])
-    )
-    found = dict(rows.values_list("event_id", "vector"))
-    missing = [pk for pk in history.ids.tolist() if pk not in found]
+    key = (history.persona_id, settings.EMBEDDINGS_MODEL)
+    ids, vectors = _vectors.get(key) or _read_vectors(*key)
+    if not np.isin(history.ids, ids).all():  # embedded since, or not yet
+        ids, vectors = _read_vectors(*key)
+    missing = int((~np.isin(history.ids, ids)).sum())
     if missing:
         raise LookupError(
-            f"{len(found)} of {len(history)} events of persona {history.persona_id} have vectors of "
+            f"{len(history) - missing} of {len(history)} events of persona {history.persona_id} have vectors of "
             f"{settings.EMBEDDINGS_MODEL}; run `manage.py embed_events`"
         )
-    return np.array([found[pk] for pk in history.ids.tolist()], dtype=np.float32)
+    _vectors[key] = ids, vectors
+    while len(_vectors) > KEPT:
+        _vectors.pop(next(iter(_vectors)), None)
+    return vectors[np.searchsorted(ids, history.ids)]
+
+
+_Vectors = tuple[NDArray[np.int64], NDArray[np.float32]]
+_vectors: dict[tuple[int, str], _Vectors] = {}
+
+
+def _read_vectors(persona_id: int, model: str) -> _Vectors:
+    """The persona's event ids in order, and one vector a row."""
+    rows = EventVector.objects.filter(persona_id=persona_id, model=model).order_by("event_id")
+    found = list(rows.values_list("event_id", "vector"))
+    vectors = np.array([vector for _, vector in found], dtype=np.float32).reshape(len(found), -1)
+    return np.array([pk for pk, _ in found], dtype=np.int64), vectors
 
 
 @lru_cache(maxsize=8)
@@ -69,3 +84,4 @@ def _query_matrix(model: str, queries: tuple[str, ...]) -> NDArray[np.float32]:
 def forget_comparisons() -> None:
     """Drop what is kept; for tests and after an import."""
     _kept.clear()
+    _vectors.clear()

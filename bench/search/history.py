@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -14,6 +15,7 @@ import numpy as np
 import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bench.models import Event
 
@@ -25,13 +27,13 @@ _STOP = frozenset(STOPWORDS_EN)
 _local = threading.local()
 
 
-def tokens(text: str) -> list[str]:
+@lru_cache(maxsize=50_000)  # the texts of a persona stand in the histories of many tasks
+def tokens(text: str) -> tuple[str, ...]:
     """Lower-case stems without stop words."""
     if not hasattr(_local, "stemmer"):
         _local.stemmer = Stemmer.Stemmer("english")
     words = [word for word in _TOKEN.findall(text.lower()) if word not in _STOP]
-    stems: list[str] = _local.stemmer.stemWords(words)
-    return stems
+    return tuple(_local.stemmer.stemWords(words))
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class History:
         return _index(self.stems)
 
     @cached_property
-    def stems(self) -> list[list[str]]:
+    def stems(self) -> list[tuple[str, ...]]:
         return [tokens(text) for text in self.texts]
 
     @cached_property
@@ -65,13 +67,14 @@ class History:
         corpus = list(self.stems)
         for rows in self.session_members:
             for place, row in enumerate(rows):
-                corpus[row] = [stem for near in rows[max(0, place - 1) : place + 2] for stem in self.stems[near]]
+                near = rows[max(0, place - 1) : place + 2]
+                corpus[row] = tuple(stem for other in near for stem in self.stems[other])
         return _index(corpus)
 
     @cached_property
     def session_index(self) -> bm25s.BM25 | None:
         """One document a session, in the order of ``session_members``."""
-        return _index([[stem for row in rows for stem in self.stems[row]] for rows in self.session_members])
+        return _index([tuple(stem for row in rows for stem in self.stems[row]) for rows in self.session_members])
 
     @cached_property
     def session_members(self) -> tuple[NDArray[np.int64], ...]:
@@ -95,12 +98,28 @@ def index_scores(index: bm25s.BM25 | None, query: str, size: int) -> Scores:
     return np.asarray(index.get_scores(known), dtype=np.float64)
 
 
-def _index(corpus: list[list[str]]) -> bm25s.BM25 | None:
+def index_table(index: bm25s.BM25 | None, queries: Sequence[str], size: int) -> NDArray[np.float32]:
+    """(documents, queries) what ``index_scores`` says of each query, in one product of sparse tables."""
+    if index is None:
+        return np.zeros((size, len(queries)), np.float32)
+    known = [[index.vocab_dict[word] for word in tokens(query) if word in index.vocab_dict] for query in queries]
+    terms = len(index.scores["indptr"]) - 1
+    weights = sparse.csc_matrix(
+        (index.scores["data"], index.scores["indices"], index.scores["indptr"]), shape=(size, terms)
+    )
+    columns = np.repeat(np.arange(len(queries)), [len(words) for words in known])
+    rows = np.array([word for words in known for word in words], dtype=np.int64)
+    asked = sparse.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(terms, len(queries)))
+    table: NDArray[np.float32] = (weights @ asked).toarray().astype(np.float32)
+    return table
+
+
+def _index(corpus: list[tuple[str, ...]]) -> bm25s.BM25 | None:
     """None where no document has a word."""
     if not any(corpus):
         return None
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-    index.index(corpus, show_progress=False)
+    index.index([list(document) for document in corpus], show_progress=False)
     return index
 
 
