@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from bench.models import CheckpointScore, Run, Trajectory, Unit, Verdict
 from bench.scoring.agreement_report import agreement_of, measure_agreement
@@ -148,6 +148,52 @@ def test_other_runs_keep_theirs_and_a_lease_changes_nothing():
     assert version(run) == before
     fail_one_text(run)
     assert (fresh(other).scores_version, fresh(other).results) == (0, {})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_scoring_waits_for_whoever_adds_verdicts_to_the_trajectory():
+    run = make_run()
+    found = CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__rule__isnull=True)
+    score = found.filter(trajectory__unit__method="iba").first()
+    held, go_on = threading.Event(), threading.Event()
+
+    def submit() -> None:
+        """As a rater does, up to the moment before the own scoring."""
+        with transaction.atomic():
+            Trajectory.objects.select_for_update(no_key=True).get(pk=score.trajectory_id)
+            append_verdicts(
+                [
+                    Verdict(
+                        trajectory_id=score.trajectory_id, checkpoint_id=score.checkpoint_id, source="judge", name=name,
+                        rubric_version=rubric_version(), value="fail",
+                    )
+                    for name in PANEL
+                ]
+            )  # fmt: skip
+            held.set()
+            assert go_on.wait(30)
+        connection.close()
+
+    rater = threading.Thread(target=submit)
+    scorer = threading.Thread(target=lambda: (score_trajectories([score.trajectory_id]), connection.close()))
+    rater.start()
+    assert held.wait(30)
+    scorer.start()
+    while scorer.is_alive() and not somebody_waits_for_a_lock():
+        pass
+    go_on.set()
+    rater.join()
+    scorer.join()
+    score.refresh_from_db()
+    assert score.combined == "fail"
+
+
+def somebody_waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return cursor.fetchone()[0] > 0
 
 
 @pytest.mark.django_db(transaction=True)
