@@ -36,7 +36,7 @@ from agents.endpoints import (
 from agents.gates import Gate, LocalGate, RedisGate, never
 from agents.replies import read_reply
 from agents.structured import Mode, ask_for_schema, repair_messages
-from agents.transport import Courier, Rejected, connect
+from agents.transport import Courier, Rejected, working_modes
 
 __all__ = [
     "CallStore",
@@ -178,8 +178,8 @@ class OpenAILLM:
                 if request is requests[-1] or not _refuses(request.mode, refusal):
                     raise
                 continue
-            if wish.schema is not None and not wish.tools:
-                connect(self._endpoint).mode = request.mode
+            if request.mode is not None and not wish.tools:
+                working_modes[self._endpoint] = request.mode
             return call, from_store, request.mode
         raise AssertionError("unreachable")
 
@@ -187,7 +187,7 @@ class OpenAILLM:
         """The schema modes to try, in order, from the one that worked. Own tools rule out the forced one."""
         if self._endpoint.schema_mode != "auto":
             return (self._endpoint.schema_mode,)
-        known = connect(self._endpoint).mode
+        known = working_modes.get(self._endpoint)
         modes = _MODES[_MODES.index(known) :] if known else _MODES
         return tuple(mode for mode in modes if not (wish.tools and mode == "tool"))
 

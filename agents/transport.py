@@ -6,14 +6,18 @@ import json
 import os
 import random
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
+import certifi
 import openai
 
 from agents.contract import (
@@ -61,36 +65,48 @@ class Rejected(ModelUnavailable):
         self.detail = detail
 
 
-@dataclass
-class Connection:
-    """The pooled client of one endpoint, and the schema mode that worked there."""
-
-    client: openai.OpenAI = field(repr=False)
-    mode: Mode | None = None
+# The schema mode that worked at an endpoint, known to all threads.
+working_modes: dict[Endpoint, Mode] = {}
 
 
-_connections: dict[tuple[Endpoint, int], Connection] = {}
-_connections_lock = threading.Lock()
+class _HttpClient(openai.DefaultHttpxClient):
+    """Closes its connections with the thread that it belongs to."""
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.close()
 
 
-def connect(endpoint: Endpoint) -> Connection:
-    """The process's one connection pool for ``endpoint``. A forked child gets its own."""
+class _Clients(threading.local):
+    def __init__(self) -> None:
+        self.by_endpoint: dict[tuple[Endpoint, int], openai.OpenAI] = {}
+
+
+_clients = _Clients()
+
+
+def client_of(endpoint: Endpoint) -> openai.OpenAI:
+    """The thread's own client: in a pool shared by many threads each request looks at every connection.
+
+    A forked child gets its own.
+    """
     key = (endpoint, os.getpid())
-    with _connections_lock:
-        if key not in _connections:
-            room = endpoint.max_in_flight + 8
-            # The limits' class is that of the HTTP library which this openai release uses.
-            new_limits = type(openai.DEFAULT_CONNECTION_LIMITS)
-            limits = new_limits(max_connections=room, max_keepalive_connections=room)
-            client = openai.OpenAI(
-                base_url=endpoint.base_url,
-                api_key=endpoint.api_key or "none",
-                max_retries=0,
-                timeout=endpoint.timeout_s,
-                http_client=openai.DefaultHttpxClient(limits=limits, timeout=endpoint.timeout_s),
-            )
-            _connections[key] = Connection(client)
-        return _connections[key]
+    if key not in _clients.by_endpoint:
+        _clients.by_endpoint[key] = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key or "none",
+            max_retries=0,
+            timeout=endpoint.timeout_s,
+            http_client=_HttpClient(timeout=endpoint.timeout_s, verify=_certificates()),
+        )
+    return _clients.by_endpoint[key]
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes longer than a request. The variables are those that the HTTP library itself knows."""
+    cafile, capath = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context(cafile=cafile if cafile or capath else certifi.where(), capath=capath)
 
 
 @dataclass(frozen=True)
@@ -157,7 +173,7 @@ class Courier:
 def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
     """One attempt. Raises Transient, or an LLMError that no retry can change."""
     try:
-        raw = connect(endpoint).client.chat.completions.with_raw_response.create(**request, timeout=timeout_s)
+        raw = client_of(endpoint).chat.completions.with_raw_response.create(**request, timeout=timeout_s)
     except openai.APITimeoutError:
         raise Transient(f"no answer within {timeout_s:.0f} s") from None
     except openai.APIConnectionError as error:

@@ -85,7 +85,12 @@ class Bill:
         self._run_id = run.pk
 
     def __call__(self, usage: Usage) -> None:
-        """Raises BudgetExceeded. ``usage`` is in the books already. The budget may have changed since the last call."""
+        """Raises BudgetExceeded before a call; after one its ``usage`` is in the books already.
+
+        The budget may have changed since the last call.
+        """
+        if usage != Usage():
+            return
         with _books():
             spent, budget = Run.objects.values_list("spent_usd", "budget_usd").get(pk=self._run_id)
         if budget is not None and spent >= budget:

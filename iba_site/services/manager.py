@@ -18,6 +18,8 @@ from iba_site.services import postgres, process
 from iba_site.services.process import Record, ServiceError
 
 WORKERS = ("worker", "worker2")  # a process of Python threads fills one core, and the demo has two
+# Threads of numeric libraries that wait must not spin: the cores are shared with everything else.
+FEW_THREADS = {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}
 ORDER = ("postgres", "redis", "embeddings", "offline", *WORKERS, "web")
 
 
@@ -180,9 +182,7 @@ def _accepts(port: int) -> bool:
 def _start_module(name: str, module: str, *arguments: str) -> Record:
     port = _lasting_port(name)
     command = [sys.executable, "-m", module, "--port", str(port), *arguments]
-    # A thread that waits must not spin: the cores are shared with everything else.
-    passive = {"OMP_WAIT_POLICY": "PASSIVE"}
-    record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1", environment=passive)
+    record = process.spawn(run_dir(), name, command, url=f"http://127.0.0.1:{port}/v1", environment=FEW_THREADS)
     process.wait_until(lambda: process.answers(f"http://127.0.0.1:{port}/health"), record, run_dir())
     return record
 
@@ -212,7 +212,7 @@ def _start_worker(name: str) -> Record:
     command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     command += ["--hostname", f"iba-{secrets.token_hex(4)}@%h"]
-    return process.spawn(run_dir(), name, command, url="")
+    return process.spawn(run_dir(), name, command, url="", environment=FEW_THREADS)
 
 
 def _start_web() -> Record:

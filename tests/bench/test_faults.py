@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from django.db import connection
 
-from agents.contract import LLMError
+from agents.contract import LLMError, Usage
 from agents.registry import AGENTS
 from bench.models import Endpoint, EventVector, ModelCall, Trajectory, Unit, Verdict
 from bench.runs import tasks
@@ -145,7 +145,7 @@ def test_every_look_into_the_books_turns_database_errors_into_errors_that_no_age
 ):
     run_of_rag.budget_usd = 1.0
     look = {
-        Bill: lambda: Bill(run_of_rag)(None),
+        Bill: lambda: Bill(run_of_rag)(Usage()),
         DatabaseStore: lambda: DatabaseStore(run_id=run_of_rag.pk, unit_id=1, endpoint="x").find(["key"]),
         StopSign: StopSign(run_of_rag.pk),
     }[of_a_call]
