@@ -10,12 +10,11 @@ from django.db import InterfaceError, OperationalError
 from kombu.exceptions import OperationalError as QueueError
 
 from bench.database import release_connection
-from bench.models import Run, UnitStatus
+from bench.models import UnitStatus
 from bench.runs.calls import BooksUnavailable
 from bench.runs.claim import fail, finish_if_over, lost_after, take_for_queue
 from bench.runs.execute import act, judge, run_of
 from bench.runs.worker import WORKER, holding
-from bench.scoring.results import results_of
 
 log = logging.getLogger(__name__)
 
@@ -63,5 +62,4 @@ def dispatch(run_id: int) -> None:
             (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
     except QueueError as error:
         log.error("the queue does not take units; tried again after %s: %s", lost_after(), error)
-    if finish_if_over(run_id):
-        results_of(Run.objects.get(pk=run_id))  # kept from here on: the first visitor does not wait for it
+    finish_if_over(run_id)
