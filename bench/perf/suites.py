@@ -1,4 +1,4 @@
-"""The four suites: harness (runs and scoring), search, ingest, pages."""
+"""The suites: harness (runs and scoring), search, ingest, pages; flight is in a file of its own."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from agents.contract import Engine
 from bench.catalogue import load_catalogue
 from bench.generation.build import Recipe, generate
 from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
+from bench.perf.flight import flight
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
 from bench.perf.scale import analyze, large_run
 from bench.scoring.agreement_report import measure_agreement
 from bench.scoring.results import compute
 from bench.scoring.store import score_trajectories
-from bench.search.engines import search_history
+from bench.search.engines import HistorySearch
 from bench.search.vectors import embed_texts
 from bench.texts import text_sha256
 from iba_site import services
@@ -113,7 +114,7 @@ def search(say: Say) -> Iterator[Row]:
 
 
 def _next_search(persona_id: int, turn: Iterator[str], engine: Engine) -> None:
-    search_history(persona_id, None, next(turn), k=20, engine=engine)
+    HistorySearch(persona_id, None)(next(turn), k=20, engine=engine)
 
 
 def _big_table() -> Persona:
@@ -212,4 +213,5 @@ SUITES: dict[str, Callable[[Say], Iterator[Row]]] = {
     "search": search,
     "ingest": ingest,
     "pages": pages,
+    "flight": flight,
 }

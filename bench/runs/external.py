@@ -18,11 +18,11 @@ from django.utils import timezone
 from agents.budget import evidence_tokens
 from agents.contract import JSON, Action, ActionKind, Engine, Evidence, Limits, Step, Termination, ToolResult, Usage
 from agents.contract import Trajectory as Course
+from agents.registry import resolve
 from bench.models import ExternalSession, Run, Unit, UnitStatus
 from bench.runs.execute import store_course
-from bench.runs.inputs import task_input
+from bench.runs.inputs import search_for, task_input
 from bench.runs.world import ToolWorld, tool_specs_of
-from bench.search import search_history
 
 LEASE = timedelta(hours=2)
 MAX_TEXT = 20_000
@@ -81,7 +81,8 @@ def held_unit(unit_id: int, client: str) -> Unit:
 def search(unit: Unit, query: str, k: int, engine: Engine) -> list[JSON]:
     """Up to ``k`` events; those that would break the budget are held back. Raises ExternalError once it is used up."""
     limits = Limits(**unit.run.manifest["limits"])
-    found = search_history(unit.task.persona_id, unit.task.as_of, query, k=k, engine=engine)
+    history = search_for(resolve(unit.method), unit.task, transfer=unit.run.manifest.get("transfer", False))
+    found = history(query, k=k, engine=engine)
     with transaction.atomic():
         session = ExternalSession.objects.select_for_update().get(unit=unit)
         served = {entry["event_id"]: entry for entry in session.served}

@@ -92,13 +92,9 @@ def plan_run(
             "dataset",
         )
     chosen = _methods(methods)
-    for name, value, low, high in (
-        ("repeats", repeats, 1, 20),
-        ("max_in_flight", max_in_flight, 1, 1024),
-        ("limit", limit, 1, 10**6),
-    ):
-        if value is not None and not low <= value <= high:
-            raise LaunchError(f"{name} is {value}; it must be from {low} to {high}", name)
+    _check_range("repeats", repeats, 1, 20)
+    _check_range("max_in_flight", max_in_flight, 1, 1024)
+    _check_range("limit", limit, 1, 10**6)
     if split and split not in Split.values:
         raise LaunchError(
             f"unknown split {split!r}; there are: {', '.join(Split.values)}; leave it out for all", "split"
@@ -221,6 +217,11 @@ def _units(run: Run, plan: Plan) -> Iterable[Unit]:
         for task_id in plan.task_ids:
             for method in plan.methods:
                 yield Unit(run=run, task_id=task_id, method=method, repeat=repeat)
+
+
+def _check_range(name: str, value: int | None, low: int, high: int) -> None:
+    if value is not None and not low <= value <= high:
+        raise LaunchError(f"{name} is {value}; it must be from {low} to {high}", name)
 
 
 def _check_budget(budget_usd: float | None) -> None:

@@ -1,5 +1,5 @@
 """Search over one persona's history: lexical, dense, hybrid and deep, behind one function."""
 
-from bench.search.engines import HistorySearch, search_history
+from bench.search.engines import HistorySearch
 
-__all__ = ["HistorySearch", "search_history"]
+__all__ = ["HistorySearch"]

@@ -56,7 +56,7 @@ class HistorySearch:
     ) -> tuple[Evidence, ...]:
         with self._our_fault():
             history = load_history(self.persona_id, self.as_of, self.hidden)
-            return search_in(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
+            return search_history(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
 
     def compare(self, queries: Sequence[str]) -> Comparison:
         """Every visible event against every query; see ``agents.iba.comparing``."""
@@ -74,20 +74,6 @@ class HistorySearch:
 
 
 def search_history(
-    persona_id: int,
-    as_of: datetime | None,
-    query: str,
-    *,
-    k: int,
-    engine: Engine = Engine.HYBRID,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> tuple[Evidence, ...]:
-    """``search_in`` the events of a persona that are visible at ``as_of``, all for None."""
-    return search_in(load_history(persona_id, as_of), as_of, query, k=k, engine=engine, since=since, until=until)
-
-
-def search_in(
     history: History,
     as_of: datetime | None,
     query: str,
@@ -128,7 +114,7 @@ def _deep(
         since: datetime | None = since,
         until: datetime | None = until,
     ) -> tuple[Evidence, ...]:
-        return search_in(history, as_of, query, k=k, engine=engine, since=since, until=until)
+        return search_history(history, as_of, query, k=k, engine=engine, since=since, until=until)
 
     return deep_search(query, within, k, as_of or history.moments[-1])
 

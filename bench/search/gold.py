@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.models import Checkpoint, Dataset, Task
-from bench.search.engines import search_history
+from bench.search.engines import HistorySearch
 from bench.search.evaluate import Probe
 
 
@@ -25,5 +25,5 @@ def _probe(task: Task, gold: frozenset[str]) -> Probe:
     return Probe(
         task.request,
         gold,
-        lambda text, k, engine: search_history(task.persona_id, task.as_of, text, k=k, engine=engine),
+        lambda text, k, engine: HistorySearch(task.persona_id, task.as_of)(text, k=k, engine=engine),
     )

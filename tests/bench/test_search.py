@@ -8,7 +8,7 @@ import pytest
 from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventLabel, EventVector, Persona
-from bench.search import HistorySearch, search_history
+from bench.search import HistorySearch
 from bench.search.comparing import forget_comparisons
 from bench.search.engines import standardised
 from bench.search.history import forget
@@ -42,7 +42,7 @@ def texts(found) -> list[str]:
 
 @pytest.mark.parametrize("engine", list(Engine))
 def test_every_engine_finds_the_dentist_and_keeps_to_the_budget(persona: Persona, engine: Engine):
-    found = search_history(persona.pk, None, "dentist crown", k=2, engine=engine)
+    found = HistorySearch(persona.pk, None)("dentist crown", k=2, engine=engine)
     assert len(found) == 2
     assert "dentist" in found[0].text
 
@@ -56,13 +56,12 @@ def test_events_at_or_after_the_as_of_time_are_never_returned(persona: Persona, 
 
 
 def test_no_query_returns_the_newest_first(persona: Persona):
-    assert texts(search_history(persona.pk, None, "", k=2)) == [TEXTS[5], TEXTS[4]]
+    assert texts(HistorySearch(persona.pk, None)("", k=2)) == [TEXTS[5], TEXTS[4]]
 
 
 def test_a_window_bounds_the_result(persona: Persona):
-    found = search_history(
-        persona.pk, None, "dentist", k=6, since=DAY + timedelta(days=1), until=DAY + timedelta(days=3)
-    )
+    within = {"since": DAY + timedelta(days=1), "until": DAY + timedelta(days=3)}
+    found = HistorySearch(persona.pk, None)("dentist", k=6, **within)
     assert set(texts(found)) == {TEXTS[1], TEXTS[2], TEXTS[3]}
 
 
@@ -71,11 +70,11 @@ def test_a_persona_never_sees_the_events_of_another(persona: Persona):
         "other", "jsonl", {"ben": [ImportedEvent(DAY, "note", "dentist crown nuts")]}
     ).personas.get()
     index_events([other.pk])
-    assert "dentist crown nuts" not in texts(search_history(persona.pk, None, "dentist crown nuts", k=6))
+    assert "dentist crown nuts" not in texts(HistorySearch(persona.pk, None)("dentist crown nuts", k=6))
 
 
 def test_the_vector_part_is_an_exact_scan(persona: Persona):
-    found = search_history(persona.pk, None, "toothache", k=6, engine=Engine.DENSE)
+    found = HistorySearch(persona.pk, None)("toothache", k=6, engine=Engine.DENSE)
     from bench.search.vectors import query_vector
 
     vectors = dict(EventVector.objects.filter(persona=persona).values_list("event_id", "vector"))
@@ -97,7 +96,7 @@ def test_indexing_again_changes_nothing(persona: Persona):
 
 def test_asking_for_no_event_is_refused(persona: Persona):
     with pytest.raises(ValueError, match="k is 0"):
-        search_history(persona.pk, None, "x", k=0)
+        HistorySearch(persona.pk, None)("x", k=0)
 
 
 def test_standardised_scores_have_mean_0_and_deviation_1():
@@ -141,5 +140,5 @@ def test_neighbours_and_sessions_speak_for_an_event(db: None, embeddings: None):
     ]
     found = write_histories("kayak", "jsonl", {"ana": events}).personas.get()
     index_events([found.pk])
-    order = [evidence.text for evidence in search_history(found.pk, None, "kayak", k=4)]
+    order = [evidence.text for evidence in HistorySearch(found.pk, None)("kayak", k=4)]
     assert set(order[:2]) == set(texts[:2])

@@ -11,7 +11,7 @@ from bench.importers.histories import locomo_histories, write_histories
 from bench.importers.locomo import Dialogue, read_locomo
 from bench.management.base import JsonCommand
 from bench.models import Dataset, Event, Persona
-from bench.search import search_history
+from bench.search import HistorySearch
 from bench.search.evaluate import Probe, evaluate
 from bench.search.gold import dataset_probes
 from bench.search.vectors import embed_texts, index_events
@@ -88,4 +88,4 @@ def _event_ids(persona: Persona, dialogue: Dialogue) -> dict[str, str]:
 
 
 def _find(persona_id: int, text: str, k: int, engine: Engine) -> tuple[Evidence, ...]:
-    return search_history(persona_id, None, text, k=k, engine=engine)
+    return HistorySearch(persona_id, None)(text, k=k, engine=engine)
