@@ -58,4 +58,4 @@ vectors: setup ## bench/data/vectors.npz anew, from what the running embedding s
 	@$(PY) -m agents.offline.save_vectors bench/data/vectors.npz
 
 perf: setup ## timings, with a reference measured in the same run
-	@for suite in harness search ingest pages; do $(RUN) perf --suite $$suite --json - || exit 1; done
+	@for suite in harness search ingest pages flight; do $(RUN) perf --suite $$suite --json - || exit 1; done
