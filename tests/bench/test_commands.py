@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 
 from bench.catalogue import load_catalogue
 from bench.catalogue.load import DATA
+from bench.management.table import sweep_table
 from bench.models import Dataset, Domain, Endpoint, Run, Trajectory, Unit, Verdict
 from bench.runs.worker import workers_alive
 from tests.annotation.factories import make_run
@@ -94,6 +95,27 @@ def test_a_benchmark_that_cannot_be_run_as_asked_is_refused_in_one_line(small, o
     message = refused("run_benchmark", *arguments)
     assert says in message
     assert "\n" not in message
+
+
+def test_a_noise_sweep_needs_a_dataset_whose_noise_can_be_changed(small, offline):
+    Dataset.objects.filter(pk=small.pk).update(source="jsonl")
+    before = Run.objects.count(), Dataset.objects.count()
+    message = refused("run_benchmark", "--dataset", small.name, "--preset", "noise_sweep", "--model", "offline")
+    assert "is jsonl by" in message
+    assert "`build_dataset --author procedural` made it" in message
+    assert (Run.objects.count(), Dataset.objects.count()) == before
+
+
+def test_the_table_of_a_sweep_has_a_line_a_method_and_a_column_a_share_of_noise():
+    cells = [{"method": "iba", "preference_satisfaction": {"mean": 0.5}, "evidence_recall": 0.75}]
+    missing = [{"method": "iba", "preference_satisfaction": {"mean": None}, "evidence_recall": None}]
+    runs = [
+        {"noise": 0.0, "simulated": True, "cells": cells},
+        {"noise": 0.7, "simulated": True, "cells": missing},
+    ]
+    lines = sweep_table(runs).splitlines()
+    assert "SIMULATED" in lines[1]
+    assert [line.split() for line in lines[3:]] == [["method", "0%", "70%"], ["iba", "0.50", "(0.75)", "–", "(–)"]]
 
 
 def test_a_server_that_does_not_answer_is_found_before_anything_is_started(small, offline):

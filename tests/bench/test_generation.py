@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.catalogue import Catalogue
-from bench.generation.build import Recipe, digest, generate, summarise, write_dataset
+from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
 from bench.generation.histories import ordinal, settle
 from bench.generation.resolve import resolve
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, TaskSpec, Trait, day_at, size_of
 from bench.generation.tasks import fill
-from bench.models import Dataset, Event
+from bench.models import Dataset, Event, EventLabel, Task
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +44,14 @@ def _with_texts(persona: PersonaSpec, task: TaskSpec) -> tuple[TaskSpec, list[li
     """The task without the places of its gold events, and their texts."""
     bare = replace(task, checkpoints=tuple(replace(checkpoint, evidence=()) for checkpoint in task.checkpoints))
     return bare, [[persona.events[n].text for n in checkpoint.evidence] for checkpoint in task.checkpoints]
+
+
+def test_a_dataset_of_another_noise_has_the_same_tasks_and_a_name_of_its_own(tiny: Dataset):
+    quiet = with_noise(tiny, 0.0, say=lambda text: None)
+    assert (quiet.name, quiet.noise) == ("tiny-noise0", 0.0)
+    assert not EventLabel.objects.filter(event__persona__dataset=quiet, role__in=["everyday", "distractor"]).exists()
+    requests = [list(Task.objects.of_dataset(d.pk).order_by("slug").values_list("request")) for d in (tiny, quiet)]
+    assert requests[0] == requests[1]
 
 
 def test_the_starter_dataset_is_as_large_as_promised(starter: list[PersonaSpec]):

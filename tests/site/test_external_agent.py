@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from bench.catalogue import load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
-from bench.models import Trajectory, Unit, UnitStatus
+from bench.models import EventLabel, ExternalSession, Run, Trajectory, Unit, UnitStatus
 from bench.runs.execute import judge
 from examples import http_agent
 from iba_site import services
@@ -69,6 +69,24 @@ def test_no_more_events_are_served_than_the_budget_allows(client: httpx.Client):
         seen |= {event["event_id"] for event in answer.json().get("events", [])}
     assert len(seen) <= given["limits"]["evidence_events"]
     assert all(event["occurred_at"] < given["task"]["as_of"] for event in again(client, run_id)["evidence_served"])
+
+
+def test_a_run_of_transfer_serves_nothing_of_the_tasks_own_domain(client: httpx.Client):
+    run = Run.objects.get(pk=open_run(client, limit=1))
+    given = client.post(f"/api/external/runs/{run.pk}/next").json()
+    domain = given["task"]["domain"]
+
+    def own_domain_served(*, transfer: bool) -> bool:
+        Run.objects.filter(pk=run.pk).update(manifest={**run.manifest, "transfer": transfer})
+        ExternalSession.objects.update(served=[])
+        query = {"query": given["task"]["request"], "k": 40}
+        events = client.post(f"/api/external/units/{given['unit']}/search", json=query).json()["events"]
+        assert events
+        labels = EventLabel.objects.filter(event__in=[event["event_id"] for event in events])
+        return labels.filter(dimension__startswith=f"{domain}.").exists()
+
+    assert own_domain_served(transfer=False)
+    assert not own_domain_served(transfer=True)
 
 
 def again(client: httpx.Client, run_id: int) -> dict:
