@@ -71,12 +71,16 @@ class StoredCall:
 
 
 class CallStore(Protocol):
-    """Where bought calls are kept. Safe for threads; a ``put`` is durable when it returns. No request holds a key."""
+    """Where bought calls are kept, and who says whether more may be bought. Safe for threads."""
 
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredCall]:
-        """Those of the keys that are kept, with their calls."""
+        """Those of the keys that are kept, with their calls.
 
-    def put(self, key: str, request: JSON, call: StoredCall) -> None: ...
+        Raises BudgetExceeded where none is kept and the budget is used up: what was bought can be had without money.
+        """
+
+    def put(self, key: str, request: JSON, call: StoredCall) -> None:
+        """Keeps a call, adds its price to the bill, and returns once both are durable. No request holds an API key."""
 
 
 def call_key(endpoint: Endpoint, request: JSON, repeat: int) -> str:

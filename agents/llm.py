@@ -9,14 +9,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import (
     JSON,
     BadReply,
-    BudgetExceeded,
     CallLimitReached,
     Limits,
     Reply,
@@ -59,7 +58,6 @@ _REFUSES_MODE = {
     "tool": re.compile(r"tool|function", re.IGNORECASE),
 }
 
-Spend = Callable[[Usage], None]
 OneBuyer = Callable[[str, Callable[[], None]], AbstractContextManager[None]]
 
 
@@ -92,10 +90,8 @@ class _Request:
 class OpenAILLM:
     """Implements ``contract.LLM`` for one trajectory: the deadline runs from construction. Safe for threads.
 
-    ``spend`` adds what it is given to the run's bill first, and raises
-    BudgetExceeded where the bill is then at or over the budget. It gets an
-    empty Usage before each new call, and the call's own after. Calls that are
-    in flight when the money ends are finished, kept and used.
+    ``store`` refuses a new call once the budget is used up. Calls that are in
+    flight when the money ends are finished, kept and used.
 
     ``one_buyer(key, check)`` holds back all but one of those who want to buy the
     same call at the same time; it calls ``check`` while it waits, which may raise.
@@ -109,7 +105,6 @@ class OpenAILLM:
         gate: Gate,
         repeat: int,
         limits: Limits,
-        spend: Spend,
         should_stop: Callable[[], bool] = never,
         one_buyer: OneBuyer = anybody,
         clock: Callable[[], float] = time.monotonic,
@@ -120,7 +115,6 @@ class OpenAILLM:
         self._store = store
         self._repeat = repeat
         self._limits = limits
-        self._spend = spend
         self._courier = Courier(endpoint, gate, clock() + limits.deadline_s, should_stop, clock, sleep)
         self._lock = threading.Lock()
         self._calls = 0
@@ -163,24 +157,38 @@ class OpenAILLM:
         raise BadReply(message, raw=read.text)
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
-        """The answer to one request, bought or replayed, and the schema mode it was asked in."""
+        """The answer to one request, whether it was replayed, and the schema mode it was asked in."""
         modes: tuple[Mode | None, ...] = (None,) if wish.schema is None else self._modes(wish)
         requests = [self._request(wish, mode, spell_out=round_number > 0) for mode in modes]
-        # Before the server is asked: it may say something else today about the modes it takes.
-        stored = self._store.find([request.key for request in requests])
+        self._count_call()
+        try:
+            call, from_store, mode = self._find_or_buy(requests, wish)
+        except BaseException:
+            with self._lock:
+                self._calls -= 1  # not answered, so not a call
+            raise
+        with self._lock:
+            self._usage += call.usage
+        return call, from_store, mode
+
+    def _find_or_buy(self, requests: Sequence[_Request], wish: _Wish) -> tuple[StoredCall, bool, Mode | None]:
+        """The first of the requests, which differ in their schema mode, that is kept or that the server takes."""
         for request in requests:
-            if request.key in stored:
-                return self._replay(stored[request.key]), True, request.mode
-        for request in requests:
-            try:
-                call, from_store = self._buy_once(request, wish.stage)
-            except Rejected as refusal:
-                if request is requests[-1] or not _refuses(request.mode, refusal):
-                    raise
-                continue
+            with self._one_buyer(request.key, self._courier.check):
+                # For all modes before the server is asked: it may say something else today about those it takes.
+                stored = self._store.find([one.key for one in requests])
+                for one in requests:
+                    if one.key in stored:
+                        return stored[one.key], True, one.mode
+                try:
+                    call = self._buy(request, wish.stage)
+                except Rejected as refusal:
+                    if request is requests[-1] or not _refuses(request.mode, refusal):
+                        raise
+                    continue
             if request.mode is not None and not wish.tools:
                 working_modes[self._endpoint] = request.mode
-            return call, from_store, request.mode
+            return call, False, request.mode
         raise AssertionError("unreachable")
 
     def _modes(self, wish: _Wish) -> tuple[Mode, ...]:
@@ -203,36 +211,11 @@ class OpenAILLM:
             body = ask_for_schema(body, wish.schema, mode, spell_out=spell_out)
         return _Request(body, call_key(self._endpoint, body, self._repeat), mode)
 
-    def _replay(self, call: StoredCall) -> StoredCall:
-        self._count_call()
-        return self._add(call)
-
-    def _buy_once(self, request: _Request, stage: str) -> tuple[StoredCall, bool]:
-        """Buys and stores the answer, unless somebody else did while this one waited for its turn; True then."""
-        self._count_call()
-        try:
-            with self._one_buyer(request.key, self._courier.check):
-                found = self._store.find([request.key]).get(request.key)
-                call = found or self._buy(request, stage)
-        except BaseException:
-            with self._lock:
-                self._calls -= 1  # not answered, so not a call
-            raise
-        return self._add(call), found is not None
-
     def _buy(self, request: _Request, stage: str) -> StoredCall:
-        self._spend(Usage())
         response, latency_s = self._courier.send(request.body)
         usage, estimated = measure_usage(self._endpoint, request.body, response)
         call = StoredCall(response, usage, latency_s, stage, estimated)
         self._store.put(request.key, request.body, call)
-        with suppress(BudgetExceeded):  # this answer is paid; the next call is refused
-            self._spend(usage)
-        return call
-
-    def _add(self, call: StoredCall) -> StoredCall:
-        with self._lock:
-            self._usage += call.usage
         return call
 
     def _count_call(self) -> None:

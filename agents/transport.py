@@ -37,6 +37,7 @@ ATTEMPTS = 6
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 SLICE_S = 0.5  # a pause is slept in slices, so that cancelling does not wait for its end
+_CHAT = "/chat/completions"
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
@@ -173,7 +174,8 @@ class Courier:
 def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
     """One attempt. Raises Transient, or an LLMError that no retry can change."""
     try:
-        raw = client_of(endpoint).chat.completions.with_raw_response.create(**request, timeout=timeout_s)
+        # Not chat.completions.create: it rebuilds the request and the answer, which takes longer than the sending.
+        text = client_of(endpoint).post(_CHAT, cast_to=str, body=request, options={"timeout": timeout_s})
     except openai.APITimeoutError:
         raise Transient(f"no answer within {timeout_s:.0f} s") from None
     except openai.APIConnectionError as error:
@@ -182,7 +184,7 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
     except openai.APIStatusError as error:
         raise _from_status(endpoint, error) from None
     try:
-        answer = json.loads(raw.text)
+        answer = json.loads(text)
     except (ValueError, RecursionError):
         raise Transient("status 200 with a body that is not JSON") from None
     if not isinstance(answer, dict):

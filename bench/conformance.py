@@ -17,7 +17,6 @@ from agents.contract import (
     ToolSpec,
     Topic,
     Trajectory,
-    Usage,
 )
 from agents.endpoints import StoredCall
 from agents.gates import LocalGate
@@ -85,9 +84,7 @@ def check_agent(method: str, model: str) -> list[dict[str, Any]]:
     for kind in ActionKind:
         tools = ToolWorld((_FIND, _ORDER) if kind is ActionKind.CALL_API else (), _WORLD)
         limits = Limits()
-        llm = OpenAILLM(
-            resolve_endpoint(model), store=_Memory(), gate=LocalGate(), repeat=0, limits=limits, spend=_free
-        )
+        llm = OpenAILLM(resolve_endpoint(model), store=_Memory(), gate=LocalGate(), repeat=0, limits=limits)
         task = _task(kind, tools)
         done = run_agent(spec, task, llm=llm, search=_search, call_tool=tools, limits=limits)
         checks += [{**check, "name": f"{kind}: {check['name']}"} for check in _look(spec, done, tools, limits)]
@@ -156,7 +153,3 @@ class _Memory:
 
     def put(self, key: str, request: JSON, call: StoredCall) -> None:
         return None
-
-
-def _free(usage: Usage) -> None:
-    """A check has no bill."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
 from agents.offline.reading import labelled, split, unquoted
 from agents.offline.scoring import Embed, cosines, coverage
@@ -93,18 +94,25 @@ def _shares(kind: str, point: str, lines: list[str], embed: Embed) -> list[float
     return shares
 
 
-def _parts(line: str) -> list[str]:
+@lru_cache(maxsize=20_000)
+def _parts(line: str) -> tuple[str, ...]:
     """The line, its sentences and its clauses."""
-    return list(dict.fromkeys([line, *_SENTENCE.split(line), *(part for part in _CLAUSE.split(line) if part)]))
+    return tuple(dict.fromkeys([line, *_SENTENCE.split(line), *(part for part in _CLAUSE.split(line) if part)]))
 
 
 def _trigram_cosine(one: str, other: str) -> float:
     mine, theirs = _trigrams(one), _trigrams(other)
-    dot = sum(count * theirs[gram] for gram, count in mine.items())
-    length = math.sqrt(sum(n * n for n in mine.values()) * sum(n * n for n in theirs.values()))
-    return dot / length if length else 0.0
+    shared = mine.keys() & theirs.keys()
+    length = math.sqrt(_square(one) * _square(other))
+    return sum(mine[gram] * theirs[gram] for gram in shared) / length if length else 0.0
 
 
+@lru_cache(maxsize=20_000)
 def _trigrams(text: str) -> Counter[str]:
     flat = f" {' '.join(_WORD.findall(text.lower()))} "
     return Counter(flat[start : start + 3] for start in range(len(flat) - 2))
+
+
+@lru_cache(maxsize=20_000)
+def _square(text: str) -> int:
+    return sum(count * count for count in _trigrams(text).values())

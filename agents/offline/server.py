@@ -87,7 +87,7 @@ def create_app(setup: Setup) -> Starlette:
 
     async def chat(request: Request) -> Response:
         try:
-            body, behaviour = await _read(request, setup)
+            body, behaviour, tokens = await _read(request, setup)
             identity = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
             attempt = (attempts.get(identity) or 0) + 1
             attempts.put(identity, attempt)
@@ -98,7 +98,7 @@ def create_app(setup: Setup) -> Starlette:
             body = body | {"model": split_model(body["model"])[0]}
             loop = asyncio.get_running_loop()
             message = await loop.run_in_executor(pool, setup.answer, body, setup.embed)
-            return JSONResponse(_completion(body, _spoil(message, fault), fault, identity))
+            return JSONResponse(_completion(body, _spoil(message, fault), fault, identity, tokens))
         except Refused as refusal:
             return error_response(refusal.status, str(refusal), code=refusal.code)
         except ClientDisconnect:
@@ -122,23 +122,24 @@ def create_app(setup: Setup) -> Starlette:
     )
 
 
-async def _read(request: Request, setup: Setup) -> tuple[JSON, Behaviour]:
-    """The checked body and how to behave for it. Raises Refused."""
+async def _read(request: Request, setup: Setup) -> tuple[JSON, Behaviour, int]:
+    """The checked body, how to behave for it, and about how many tokens it has. Raises Refused."""
     try:
         body = await request.json()
     except (ValueError, RecursionError) as error:
         raise Refused(400, "invalid_request", f"the body is not JSON: {error}") from error
-    _check(body, setup.context_tokens)
+    tokens = _check(body, setup.context_tokens)
     settings = split_model(body["model"])[1]
     for text in (request.headers.get("x-offline-settings"), request.query_params.get("settings")):
         settings += text.split(",") if text else []
     try:
-        return body, setup.behaviour.with_settings(settings)
+        return body, setup.behaviour.with_settings(settings), tokens
     except ValueError as error:
         raise Refused(400, "invalid_request", str(error)) from error
 
 
-def _check(body: Any, context_tokens: int) -> None:
+def _check(body: Any, context_tokens: int) -> int:
+    """The tokens of the prompt. Raises Refused."""
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
         raise Refused(400, "invalid_request", "the body must be an object with 'model' and 'messages'")
     if split_model(body["model"])[0] not in MODELS:
@@ -160,6 +161,7 @@ def _check(body: Any, context_tokens: int) -> None:
     if tokens > context_tokens:
         text = f"the prompt has about {tokens} tokens, the maximum context length is {context_tokens}"
         raise Refused(400, "context_length_exceeded", text)
+    return tokens
 
 
 def _room(body: JSON) -> Any:
@@ -201,7 +203,7 @@ def _spoil(message: JSON, fault: str) -> JSON:
     return {"content": spoil[fault](content) if content else content, "tool_calls": calls}
 
 
-def _completion(body: JSON, message: JSON, fault: str, identity: str) -> JSON:
+def _completion(body: JSON, message: JSON, fault: str, identity: str, tokens_in: int) -> JSON:
     """The whole answer; text beyond max_tokens is cut off, about 4 characters a token."""
     room, finish = int(_room(body)) * 4, "length" if fault == "truncated" else "stop"
     content, calls = message.get("content"), message.get("tool_calls") or []
@@ -215,7 +217,7 @@ def _completion(body: JSON, message: JSON, fault: str, identity: str) -> JSON:
     if calls:
         said["tool_calls"] = calls
     choice = {"index": 0, "message": said, "finish_reason": finish, "logprobs": None}
-    tokens_in, tokens_out = _prompt_tokens(body), estimate_tokens(spoken)
+    tokens_out = estimate_tokens(spoken)
     usage = {
         "prompt_tokens": tokens_in,
         "completion_tokens": tokens_out,

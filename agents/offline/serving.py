@@ -55,7 +55,8 @@ def error_response(status: int, message: str, *, code: str, headers: dict[str, s
 
 def serve(app: Starlette, *, host: str, port: int) -> None:
     """Serves until a signal. Prints the base URL once connections are taken; port 0 picks a free one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    # The protocol is named since asyncio sends small packets at once (TCP_NODELAY) only on sockets that name it.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(1024)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from string import Template
 
-from agents.contract import BadReply, Limits, Usage
+from agents.contract import BadReply, Limits
 from agents.gates import LocalGate
 from agents.llm import OpenAILLM
 from bench.catalogue import Person
@@ -43,7 +43,7 @@ class _ModelAuthor:
         endpoint = resolve_endpoint(model)
         limits = Limits(model_calls=10**6, max_tokens=300, deadline_s=24 * 3600)
         store = DatabaseStore(run_id=None, unit_id=None, endpoint=endpoint.slug)
-        self._llm = OpenAILLM(endpoint, store=store, gate=LocalGate(), repeat=0, limits=limits, spend=_free)
+        self._llm = OpenAILLM(endpoint, store=store, gate=LocalGate(), repeat=0, limits=limits)
 
     def __call__(self, text: str, person: Person) -> str:
         content = Template(_PROMPT.read_text(encoding="utf-8")).substitute(
@@ -56,7 +56,3 @@ class _ModelAuthor:
         reworded = reply.text.strip().strip('"')
         kept = similarity(text, reworded) >= LEAST_KEPT and 0 < len(reworded) <= LONGEST * len(text)
         return reworded if kept else text
-
-
-def _free(usage: Usage) -> None:
-    """Authoring has no budget of its own; what it bought is in the call table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
@@ -10,8 +11,8 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
-from django.db.models import F
+from django.db import DatabaseError, connection
+from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -19,7 +20,7 @@ from agents.contract import JSON, BudgetExceeded, LLMError, ModelUnavailable, Us
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
 from bench.database import release_connection
-from bench.models import ModelCall, Run, RunStatus
+from bench.models import Run, RunStatus
 
 
 class BooksUnavailable(LLMError):
@@ -37,11 +38,30 @@ def _books() -> Iterator[None]:
         release_connection()
 
 
-class DatabaseStore:
-    """``agents.endpoints.CallStore`` for one unit of a run, or for work outside any run.
+_FIND = """
+    SELECT run.spent_usd, run.budget_usd,
+           call.key, call.response, call.tokens_in, call.tokens_out, call.cost_usd, call.latency_s, call.stage
+    FROM (VALUES (%s::bigint)) AS asked (run_id)
+    LEFT JOIN bench_run AS run ON run.id = asked.run_id
+    LEFT JOIN bench_modelcall AS call ON call.key = ANY(%s)
+"""
+_PUT = """
+    WITH bought AS (
+        INSERT INTO bench_modelcall (key, endpoint, model, stage, unit_id, request, response,
+                                     tokens_in, tokens_out, cost_usd, latency_s, created_at)
+        VALUES (%(key)s, %(endpoint)s, %(model)s, %(stage)s, %(unit_id)s, %(request)s, %(response)s,
+                %(tokens_in)s, %(tokens_out)s, %(cost_usd)s, %(latency_s)s, %(created_at)s)
+        ON CONFLICT (key) DO NOTHING
+    )
+    UPDATE bench_run SET spent_usd = spent_usd + %(cost_usd)s WHERE id = %(run_id)s AND %(cost_usd)s > 0
+"""
 
-    ``put`` writes the call and adds its price to the run's bill in one transaction, so that a kill
-    between the two is impossible. One row a key, whoever buys first.
+
+class DatabaseStore:
+    """``agents.endpoints.CallStore`` for one unit of a run, or for work outside any run, which has no budget.
+
+    Every model call passes here twice, so each time is one statement. ``put`` writes the call and adds its price
+    to the run's bill, so that a kill between the two is impossible. One row a key, whoever buys first.
     """
 
     def __init__(self, *, run_id: int | None, unit_id: int | None, endpoint: str) -> None:
@@ -50,51 +70,37 @@ class DatabaseStore:
         self._endpoint = endpoint
 
     def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
-        wanted = ("key", "response", "tokens_in", "tokens_out", "cost_usd", "latency_s", "stage")
-        with _books():
-            rows = list(ModelCall.objects.filter(key__in=keys).values_list(*wanted))
-        return {
-            key: StoredCall(response, Usage(1, tokens_in, tokens_out, cost_usd), latency_s, stage)
-            for key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
+        with _books(), connection.cursor() as cursor:
+            cursor.execute(_FIND, [self._run_id, list(keys)])
+            rows = cursor.fetchall()
+        spent, budget = rows[0][:2]
+        found = {
+            key: StoredCall(json.loads(response), Usage(1, tokens_in, tokens_out, cost_usd), latency_s, stage)
+            for _, _, key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
+            if key is not None
         }
+        if not found and budget is not None and spent >= budget:
+            raise BudgetExceeded(f"run {self._run_id} has spent {spent:.2f} of {budget:.2f} USD")
+        return found
 
     def put(self, key: str, request: JSON, call: StoredCall) -> None:
-        row = ModelCall(
-            key=key,
-            endpoint=self._endpoint,
-            model=request.get("model", ""),
-            stage=call.stage,
-            unit_id=self._unit_id,
-            request=request,
-            response=call.response,
-            tokens_in=call.usage.tokens_in,
-            tokens_out=call.usage.tokens_out,
-            cost_usd=call.usage.cost_usd,
-            latency_s=call.latency_s,
-        )
-        with _books(), transaction.atomic():
-            ModelCall.objects.bulk_create([row], ignore_conflicts=True)
-            if call.usage.cost_usd and self._run_id is not None:
-                Run.objects.filter(pk=self._run_id).update(spent_usd=F("spent_usd") + call.usage.cost_usd)
-
-
-class Bill:
-    """Refuses new calls once the run's budget is used up. What is spent is written by the call store."""
-
-    def __init__(self, run: Run) -> None:
-        self._run_id = run.pk
-
-    def __call__(self, usage: Usage) -> None:
-        """Raises BudgetExceeded before a call; after one its ``usage`` is in the books already.
-
-        The budget may have changed since the last call.
-        """
-        if usage != Usage():
-            return
-        with _books():
-            spent, budget = Run.objects.values_list("spent_usd", "budget_usd").get(pk=self._run_id)
-        if budget is not None and spent >= budget:
-            raise BudgetExceeded(f"run {self._run_id} has spent {spent:.2f} of {budget:.2f} USD")
+        values = {
+            "key": key,
+            "endpoint": self._endpoint,
+            "model": request.get("model", ""),
+            "stage": call.stage,
+            "unit_id": self._unit_id,
+            "request": json.dumps(request, ensure_ascii=False),
+            "response": json.dumps(call.response, ensure_ascii=False),
+            "tokens_in": call.usage.tokens_in,
+            "tokens_out": call.usage.tokens_out,
+            "cost_usd": call.usage.cost_usd,
+            "latency_s": call.latency_s,
+            "created_at": timezone.now(),
+            "run_id": self._run_id,
+        }
+        with _books(), connection.cursor() as cursor:
+            cursor.execute(_PUT, values)
 
 
 @lru_cache(maxsize=1)

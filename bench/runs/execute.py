@@ -16,31 +16,31 @@ from agents.llm import OpenAILLM
 from agents.registry import resolve
 from agents.runner import run_agent
 from agents.serialise import to_json
-from bench.models import Run, Trajectory, Unit, UnitStatus, Verdict
-from bench.runs.calls import Bill, DatabaseStore, OneBuyer, StopSign, gate
+from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
+from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
 from bench.runs.judging import judge_trajectory
 from bench.runs.world import world_of
 from bench.scoring.combination import in_audit_slice
-from bench.scoring.store import append_verdicts, evidence_recall, over_applied, rule_verdicts, score_trajectories
+from bench.scoring.store import append_verdicts, first_scores, gold_measures, rule_verdicts, score_trajectories
 
 ROUND = 1000  # more than the repeats that a run may have
 JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
 
 
-def act(unit_id: int, worker: str) -> None:
-    """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts."""
+def act(unit_id: int, worker: str) -> bool:
+    """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts. True where judges are due."""
     if not claim(unit_id, UnitStatus.RUNNING, worker):
-        return
+        return False
     unit = Unit.objects.select_related("run", "task__scenario__domain").get(pk=unit_id)
     started = time.monotonic()
     try:
         course, committed = _run(unit)
     except (UnknownModel, KeyMissing) as error:
         _fail(unit, worker, UnitStatus.RUNNING, str(error))
-        return
+        return False
     if course.termination is Termination.BUDGET:
         give_back(unit_id, UnitStatus.RUNNING, worker)
         pause_run(unit.run_id, budget_hit=True)
@@ -49,7 +49,14 @@ def act(unit_id: int, worker: str) -> None:
     elif course.termination.is_infrastructure:
         _fail(unit, worker, UnitStatus.RUNNING, course.error)
     else:
-        store_course(unit, worker, course, committed, time.monotonic() - started)
+        return store_course(unit, worker, course, committed, time.monotonic() - started)
+    return False
+
+
+def act_and_judge(unit_id: int, worker: str) -> None:
+    """All the work on a queued unit. Its judges follow without another message."""
+    if act(unit_id, worker):
+        judge(unit_id, worker)
 
 
 def judge(unit_id: int, worker: str) -> None:
@@ -58,8 +65,9 @@ def judge(unit_id: int, worker: str) -> None:
         return
     unit = Unit.objects.select_related("run", "task__scenario", "trajectory").get(pk=unit_id)
     try:
-        for name in unit.run.manifest["policy"]["panel"]:
-            judge_trajectory(unit.trajectory, name, partial(_llm, unit, limits=JUDGE_LIMITS))
+        judge_trajectory(
+            unit.trajectory, unit.run.manifest["policy"]["panel"], partial(_llm, unit, limits=JUDGE_LIMITS)
+        )
     except BudgetExceeded:
         give_back(unit_id, UnitStatus.JUDGING, worker)
         pause_run(unit.run_id, budget_hit=True)
@@ -80,7 +88,6 @@ def _llm(unit: Unit, model: str, limits: Limits, asked_before: int = 0) -> OpenA
         gate=gate(),
         repeat=unit.repeat + ROUND * asked_before,
         limits=limits,
-        spend=Bill(unit.run),
         should_stop=StopSign(unit.run_id),
         one_buyer=OneBuyer(),
     )
@@ -101,33 +108,39 @@ def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
     return course, tools.committed
 
 
-def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> None:
-    """Trajectory, rule verdicts, scores and the unit's new status, all or none."""
+def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> bool:
+    """Trajectory, rule verdicts, scores and the unit's new status, all or none. True where it now waits for judges."""
     needs_judges = unit.task.scenario.action_kind == "generate" and course.action is not None
+    recall, over_applied = gold_measures(unit.task_id, course)
+    trajectory = Trajectory(
+        unit=unit,
+        termination=course.termination.value,
+        data=to_json(course),
+        committed=committed,
+        evidence_recall=recall,
+        over_applied=over_applied,
+        llm_calls=course.usage.calls,
+        tokens_in=course.usage.tokens_in,
+        tokens_out=course.usage.tokens_out,
+        cost_usd=course.usage.cost_usd,
+        wall_s=round(wall_s, 3),
+        audit=_in_audit(unit),
+    )
+    verdicts = rule_verdicts(trajectory)
+    scores = [] if needs_judges else first_scores(trajectory, verdicts, course)
+    # Short, and computed before: every unit of the run waits here for the run's row, which counts its changes.
     with transaction.atomic():
         mine = Unit.objects.select_for_update().filter(pk=unit.pk, status=UnitStatus.RUNNING, claimed_by=worker)
         if not mine.exists():
-            return  # the lease ran out and another worker has it; its replay costs nothing
-        trajectory = Trajectory.objects.create(
-            unit=unit,
-            termination=course.termination.value,
-            data=to_json(course),
-            committed=committed,
-            evidence_recall=evidence_recall(unit.task_id, course),
-            over_applied=over_applied(unit.task_id, course),
-            llm_calls=course.usage.calls,
-            tokens_in=course.usage.tokens_in,
-            tokens_out=course.usage.tokens_out,
-            cost_usd=course.usage.cost_usd,
-            wall_s=round(wall_s, 3),
-            audit=_in_audit(unit),
-        )
-        append_verdicts(rule_verdicts(trajectory))
+            return False  # the lease ran out and another worker has it; its replay costs nothing
+        trajectory.save()
+        append_verdicts(verdicts)
+        CheckpointScore.objects.bulk_create(scores)
         if needs_judges:
-            mine.update(status=UnitStatus.ACTED, claimed_by="", lease_until=None, enqueued_at=None, attempts=0)
-            return
-        score_trajectories([trajectory.pk])
-        mine.update(status=UnitStatus.SCORED, lease_until=None, finished_at=timezone.now())
+            mine.update(status=UnitStatus.ACTED, claimed_by="", lease_until=None, attempts=0)
+        else:
+            mine.update(status=UnitStatus.SCORED, lease_until=None, finished_at=timezone.now())
+    return needs_judges
 
 
 def _in_audit(unit: Unit) -> bool:
@@ -168,7 +181,7 @@ def rejudge(run: Run, judges: list[str]) -> int:
     for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
         for name in judges:
             make_llm = partial(_llm, unit, limits=JUDGE_LIMITS, asked_before=_rounds(unit.trajectory, name))
-            judge_trajectory(unit.trajectory, name, make_llm, again=True)
+            judge_trajectory(unit.trajectory, [name], make_llm, again=True)
         score_trajectories([unit.trajectory.pk])
         graded += 1
     return graded

@@ -1,8 +1,9 @@
-"""One AI judge on one trajectory: ask, read, and write what it said, usable or not."""
+"""AI judges on one trajectory: ask, read, and write what it said, usable or not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from agents.contract import BudgetExceeded, Cancelled, LLMError
 from agents.llm import OpenAILLM
@@ -18,47 +19,52 @@ from bench.scoring.types import VerdictValue
 MakeLLM = Callable[[str], OpenAILLM]
 
 
-def judge_trajectory(trajectory: Trajectory, judge: str, make_llm: MakeLLM, *, again: bool = False) -> None:
-    """Append this judge's verdicts on every checkpoint that no rule decides.
+def judge_trajectory(trajectory: Trajectory, panel: Sequence[str], make_llm: MakeLLM, *, again: bool = False) -> None:
+    """Append the judges' verdicts on every checkpoint that no rule decides.
 
-    Does nothing where the judge has answered before, unless ``again``. A reply
+    Passes over a judge that has answered before, unless ``again``. A reply
     that cannot be used is kept as unscored, with its raw text and the reason.
     Raises BudgetExceeded, Cancelled and BooksUnavailable only.
     """
     asked = list(
         Checkpoint.objects.filter(task_id=trajectory.unit.task_id, rule__isnull=True).prefetch_related("evidence")
     )
-    done = Verdict.objects.filter(
-        trajectory=trajectory, source="judge", name=judge, rubric_version=RUBRIC_VERSION
-    ).exclude(value="")
-    if not asked or (done.exists() and not again):
+    given = Verdict.objects.filter(trajectory=trajectory, source="judge", rubric_version=RUBRIC_VERSION)
+    done = set() if again else set(given.exclude(value="").values_list("name", flat=True))
+    if not asked:
         return
     ids = {f"k{n}": checkpoint for n, checkpoint in enumerate(asked, 1)}
+    messages = judges.messages(
+        trajectory.unit.task.request,
+        [JudgedCheckpoint(key, checkpoint.text, _gold(checkpoint)) for key, checkpoint in ids.items()],
+        judges.render_action(from_json(trajectory.data).action),
+    )
+    for judge in panel:
+        if judge not in done:
+            _judge(trajectory, judge, ids, messages, make_llm)
+
+
+def _judge(
+    trajectory: Trajectory,
+    judge: str,
+    ids: dict[str, Checkpoint],
+    messages: Sequence[Mapping[str, Any]],
+    make_llm: MakeLLM,
+) -> None:
     verdicts: dict[str, tuple[str, str]] = {}
     unscored: dict[str, str] = {}
     raw, cost_usd = "", 0.0
     try:
-        result, cost_usd = _ask(trajectory, ids, make_llm(judge))
+        reply = make_llm(judge).complete(messages, stage="judge", schema=judges.schema(list(ids)), max_tokens=1500)
+        result = judges.parse(reply.parsed if reply.parsed is not None else reply.text, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
-        unscored, raw = result.unscored, result.raw
+        unscored, raw, cost_usd = result.unscored, result.raw, reply.usage.cost_usd
     except (BudgetExceeded, Cancelled, BooksUnavailable):
         raise  # says nothing about the judge
     except (LLMError, UnknownModel, KeyMissing) as error:
         raw = getattr(error, "raw", "")
         unscored = {key: f"{type(error).__name__}: {error}" for key in ids}
     _append(trajectory, judge, ids, verdicts, unscored, raw, cost_usd)
-
-
-def _ask(trajectory: Trajectory, ids: dict[str, Checkpoint], llm: OpenAILLM) -> tuple[judges.JudgeResult, float]:
-    course = from_json(trajectory.data)
-    messages = judges.messages(
-        trajectory.unit.task.request,
-        [JudgedCheckpoint(key, checkpoint.text, _gold(checkpoint)) for key, checkpoint in ids.items()],
-        judges.render_action(course.action),
-    )
-    reply = llm.complete(messages, stage="judge", schema=judges.schema(list(ids)), max_tokens=1500)
-    parsed = reply.parsed if reply.parsed is not None else reply.text
-    return judges.parse(parsed, list(ids)), reply.usage.cost_usd
 
 
 def _gold(checkpoint: Checkpoint) -> tuple[GoldEvidence, ...]:

@@ -13,7 +13,7 @@ from bench.database import release_connection
 from bench.models import UnitStatus
 from bench.runs.calls import BooksUnavailable
 from bench.runs.claim import fail, finish_if_over, lost_after, take_for_queue
-from bench.runs.execute import act, judge, run_of
+from bench.runs.execute import act_and_judge, judge, run_of
 from bench.runs.worker import WORKER, holding
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="act_unit")  # type: ignore[untyped-decorator]
 def act_unit(unit_id: int) -> None:
-    _work(unit_id, act)
+    _work(unit_id, act_and_judge)
 
 
 @shared_task(name="judge_unit")  # type: ignore[untyped-decorator]
@@ -57,9 +57,11 @@ def dispatch(run_id: int) -> None:
 
     Where the queue does not answer, the units are taken for lost and sent again by a worker's heartbeat.
     """
+    waiting = take_for_queue(run_id)
     try:
-        for unit_id, status in take_for_queue(run_id):
+        for unit_id, status in waiting:
             (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
     except QueueError as error:
         log.error("the queue does not take units; tried again after %s: %s", lost_after(), error)
-    finish_if_over(run_id)
+    if not waiting:
+        finish_if_over(run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -41,6 +42,14 @@ def holding(unit_id: int) -> Iterator[None]:
     finally:
         with _held_lock:
             _held.discard(unit_id)
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def look_for_garbage_less_often(**_: Any) -> None:
+    """Prompts and trajectories make many objects and few cycles; what was imported is not looked at again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]

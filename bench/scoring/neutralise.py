@@ -8,6 +8,9 @@ import unicodedata
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # letters that look like nothing, though Unicode does not class them as format characters
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+_UNUSUAL = re.compile(  # what is left out here always shows, and is all that most texts hold
+    "[^\n -~\u00a0-\u00ac\u00ae-\u0233\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]"
+)
 # a heading, a rule, a fence, an id as in a list of checkpoints, a role as in a chat log
 _STRUCTURE = re.compile(
     r"^(?P<indent>[\s>*|]*)(?P<mark>#|={3,}|-{3,}|`{3,}|~{3,}|\[[a-z]\d+\]|"
@@ -36,7 +39,8 @@ def one_line(text: str) -> str:
 def _visible(text: str) -> str:
     """Line breaks made alike; what shows nothing, hides or reorders text is removed."""
     text = _LINE_BREAKS.sub("\n", text).replace("\t", " ")
-    text = "".join(char for char in text if char == "\n" or not _invisible(char))
+    if _UNUSUAL.search(text):
+        text = "".join(char for char in text if char == "\n" or not _invisible(char))
     return unicodedata.normalize("NFKC", text)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import transaction
 
 from agents.contract import Trajectory as Course
@@ -19,7 +20,6 @@ from bench.models import (
     EventLabel,
     EventRole,
     Run,
-    Task,
     Trajectory,
     Verdict,
 )
@@ -55,7 +55,11 @@ def rubric_version() -> str:
 
 
 def policy_of(run: Run) -> Policy:
-    stored = run.manifest["policy"]
+    return read_policy(run.manifest["policy"])
+
+
+def read_policy(stored: Mapping[str, Any]) -> Policy:
+    """The policy as a manifest keeps it."""
     return Policy(**{**stored, "panel": tuple(stored["panel"])})
 
 
@@ -92,43 +96,35 @@ def rule_verdicts(trajectory: Trajectory) -> list[Verdict]:
     return rows
 
 
-def evidence_recall(task_id: int, course: Course) -> float | None:
-    """Share of the task's gold events among what the model saw, duplicates folded in; None without gold events."""
-    gold = gold_events([task_id])[task_id]
-    if not gold:
-        return None
-    seen = {event_id for e in course.evidence for event_id in (e.event_id, *e.support)}
-    return len(gold & seen) / len(gold)
+def gold_measures(task_id: int, course: Course) -> tuple[float | None, int | None]:
+    """What a trajectory saw of its task's gold, and what it applied though it should not have.
 
-
-def over_applied(task_id: int, course: Course) -> int | None:
-    """Constraints that were acted on though they should not; None where the method draws no constraints."""
-    if not course.constraints:
-        return None
-    preferences = Checkpoint.objects.filter(task_id=task_id, kind=CheckpointKind.PREFERENCE)
-    holds = dict(preferences.values_list("dimension", "value"))
-    return len(over_applications(course, holds, distractor_events([task_id])[task_id]))
-
-
-def gold_events(task_ids: Sequence[int]) -> dict[int, set[str]]:
-    """Ids of the gold events of each task, as agents see them."""
-    through = Checkpoint.evidence.through
-    found: dict[int, set[str]] = {task_id: set() for task_id in task_ids}
-    for task_id, event_id in through.objects.filter(checkpoint__task_id__in=task_ids).values_list(
-        "checkpoint__task_id", "event_id"
+    The first is the share of the task's gold events among what the model saw, duplicates folded in; None without
+    gold events. The second counts constraints; None where the method draws none.
+    """
+    gold: set[str] = set()
+    holds: dict[str, str] = {}
+    for kind, dimension, value, event_id in Checkpoint.objects.filter(task_id=task_id).values_list(
+        "kind", "dimension", "value", "evidence"
     ):
-        found[task_id].add(str(event_id))
-    return found
+        if event_id is not None:
+            gold.add(str(event_id))
+        if kind == CheckpointKind.PREFERENCE:
+            holds[dimension] = value
+    seen = {event_id for e in course.evidence for event_id in (e.event_id, *e.support)}
+    recall = len(gold & seen) / len(gold) if gold else None
+    if not course.constraints:
+        return recall, None
+    return recall, len(over_applications(course, holds, distractor_events([task_id])[task_id]))
 
 
 def distractor_events(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
     """Ids of events of each task's persona that look like cues and show none of its preferences."""
-    persona_of = dict(Task.objects.filter(pk__in=task_ids).values_list("pk", "persona_id"))
-    labels = EventLabel.objects.filter(role=EventRole.DISTRACTOR, event__persona_id__in=set(persona_of.values()))
-    found: dict[int, set[str]] = defaultdict(set)
-    for persona, event_id in labels.values_list("event__persona_id", "event_id"):
-        found[persona].add(str(event_id))
-    return {task_id: frozenset(found[persona]) for task_id, persona in persona_of.items()}
+    found: dict[int, set[str]] = {task_id: set() for task_id in task_ids}
+    labels = EventLabel.objects.filter(role=EventRole.DISTRACTOR, event__persona__tasks__in=found)
+    for task_id, event_id in labels.values_list("event__persona__tasks", "event_id"):
+        found[task_id].add(str(event_id))
+    return {task_id: frozenset(events) for task_id, events in found.items()}
 
 
 def score_trajectories(ids: Iterable[int]) -> None:
@@ -141,24 +137,28 @@ def score_trajectories(ids: Iterable[int]) -> None:
         _score_chunk(wanted[at : at + CHUNK])
 
 
-@transaction.atomic
+def first_scores(trajectory: Trajectory, verdicts: Sequence[Verdict], course: Course) -> list[CheckpointScore]:
+    """The scores of a trajectory that is about to be stored with these verdicts, so that nobody else has any."""
+    unsaved, unit = 0, trajectory.unit
+    said: dict[tuple[int, int], list[Said]] = defaultdict(list)
+    for row in verdicts:
+        said[(unsaved, row.checkpoint_id)].append(
+            _said(row.source, row.name, row.value, row.rationale, row.contradicts)
+        )
+    scores = _scores([(unsaved, unit.task_id, policy_of(unit.run))], said, lambda _: {unsaved: course})
+    for score in scores:
+        score.trajectory = trajectory
+    return scores
+
+
+@transaction.atomic(savepoint=False)
 def _score_chunk(ids: Sequence[int]) -> None:
     locked = Trajectory.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=ids).order_by("pk")
-    places = list(locked.values_list("pk", "unit__task_id", "unit__run_id"))
-    task_ids = {task_id for _, task_id, _ in places}
-    checkpoints: dict[int, list[Checkpoint]] = defaultdict(list)
-    for checkpoint in Checkpoint.objects.filter(task_id__in=task_ids).order_by("position"):
-        checkpoints[checkpoint.task_id].append(checkpoint)
-    runs = Run.objects.filter(pk__in={run_id for _, _, run_id in places}).only("manifest")
-    policies = {run.pk: policy_of(run) for run in runs}
-    verdicts = _verdicts(ids)
-    found = [
-        (trajectory, checkpoint, _outcomes(tuple(verdicts.get((trajectory, checkpoint.pk), ())), policies[run]))
-        for trajectory, task, run in places
-        for checkpoint in checkpoints[task]
+    places = [
+        (pk, task_id, read_policy(policy))
+        for pk, task_id, policy in locked.values_list("pk", "unit__task_id", "unit__run__manifest__policy")
     ]
-    gaps = _gaps(found)
-    scores = [_score(trajectory, c, outcomes, gaps.get((trajectory, c.pk), "")) for trajectory, c, outcomes in found]
+    scores = _scores(places, _verdicts(ids), _stored_courses)
     stored = {row[:2]: row[2:] for row in CheckpointScore.objects.filter(trajectory_id__in=ids).values_list(*_WRITTEN)}
     CheckpointScore.objects.bulk_create(
         [score for score in scores if stored.get((score.trajectory_id, score.checkpoint_id)) != _written(score)],
@@ -168,22 +168,36 @@ def _score_chunk(ids: Sequence[int]) -> None:
     )
 
 
+def _scores(
+    places: Sequence[tuple[int, int, Policy]], verdicts: Mapping[tuple[int, int], Sequence[Said]], courses: Courses
+) -> list[CheckpointScore]:
+    """One score for each checkpoint of each place, which is (trajectory, task, policy)."""
+    checkpoints: dict[int, list[Checkpoint]] = defaultdict(list)
+    gold: dict[int, frozenset[str]] = {}
+    asked = Checkpoint.objects.filter(task_id__in={task for _, task, _ in places})
+    for checkpoint in asked.annotate(event_ids=ArrayAgg("evidence")).order_by("position"):
+        checkpoints[checkpoint.task_id].append(checkpoint)
+        gold[checkpoint.pk] = frozenset(str(event) for event in checkpoint.event_ids if event is not None)
+    found = [
+        (trajectory, checkpoint, _outcomes(tuple(verdicts.get((trajectory, checkpoint.pk), ())), policy))
+        for trajectory, task, policy in places
+        for checkpoint in checkpoints[task]
+    ]
+    gaps = _gaps(found, gold, courses)
+    return [_score(trajectory, c, outcomes, gaps.get((trajectory, c.pk), "")) for trajectory, c, outcomes in found]
+
+
+def _stored_courses(ids: Sequence[int]) -> dict[int, Course]:
+    return {pk: from_json(data) for pk, data in Trajectory.objects.filter(pk__in=ids).values_list("pk", "data")}
+
+
 def _written(score: CheckpointScore) -> tuple[Any, ...]:
     return tuple(getattr(score, name) for name in _FIELDS)
 
 
-def _checkpoint_evidence(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
-    through = Checkpoint.evidence.through
-    found: dict[int, set[str]] = defaultdict(set)
-    for checkpoint_id, event_id in through.objects.filter(checkpoint__task_id__in=task_ids).values_list(
-        "checkpoint_id", "event_id"
-    ):
-        found[checkpoint_id].add(str(event_id))
-    return {key: frozenset(ids) for key, ids in found.items()}
-
-
 # One verdict without its row number: what is left decides the outcome, and many checkpoints share it.
 Said = tuple[str, str, str, str, bool]  # source, name, value, the rule's rationale, contradictory
+Courses = Callable[[Sequence[int]], dict[int, Course]]  # by the ids of their trajectories
 
 
 def _verdicts(ids: Sequence[int]) -> dict[tuple[int, int], list[Said]]:
@@ -192,9 +206,12 @@ def _verdicts(ids: Sequence[int]) -> dict[tuple[int, int], list[Said]]:
     rows = Verdict.objects.filter(trajectory_id__in=ids, rubric_version=RUBRIC_VERSION).exclude(value="")
     fields = ("trajectory_id", "checkpoint_id", "source", "name", "value", "rationale", "contradicts")
     for trajectory, checkpoint, source, name, value, rationale, contradicts in rows.order_by("pk").values_list(*fields):
-        why = rationale if source == VerdictSource.RULE else ""
-        found[(trajectory, checkpoint)].append((source, name, value, why, contradicts))
+        found[(trajectory, checkpoint)].append(_said(source, name, value, rationale, contradicts))
     return found
+
+
+def _said(source: str, name: str, value: str, rationale: str, contradicts: bool) -> Said:
+    return source, name, value, rationale if source == VerdictSource.RULE else "", contradicts
 
 
 @dataclass(frozen=True)
@@ -241,23 +258,24 @@ def _score(trajectory_id: int, checkpoint: Checkpoint, found: _Outcomes, gap: st
     )
 
 
-def _gaps(found: Sequence[Found]) -> dict[tuple[int, int], str]:
-    """The stage that lost each preference that machines or all together failed, by (trajectory, checkpoint)."""
+def _gaps(found: Sequence[Found], gold: Mapping[int, frozenset[str]], courses: Courses) -> dict[tuple[int, int], str]:
+    """The stage that lost each preference that machines or all together failed, by (trajectory, checkpoint).
+
+    ``gold`` has the ids of each checkpoint's gold events, as agents see them.
+    """
     lost = [
         (trajectory, checkpoint, outcomes)
         for trajectory, checkpoint, outcomes in found
         if checkpoint.kind == CheckpointKind.PREFERENCE and "fail" in (outcomes.ai.value, outcomes.combined.value)
     ]
-    task_ids = {checkpoint.task_id for _, checkpoint, _ in lost}
-    evidence, distractors = _checkpoint_evidence(task_ids), distractor_events(task_ids)
+    distractors = distractor_events({checkpoint.task_id for _, checkpoint, _ in lost}) if lost else {}
     stages = {}
     for at in range(0, len(lost), COURSES):
         some = lost[at : at + COURSES]
-        stored = Trajectory.objects.filter(pk__in={trajectory for trajectory, _, _ in some})
-        courses = {pk: from_json(data) for pk, data in stored.values_list("pk", "data")}
+        acted = courses(sorted({trajectory for trajectory, _, _ in some}))
         for trajectory, checkpoint, outcomes in some:
-            gold = _gold(checkpoint, evidence.get(checkpoint.pk, frozenset()), distractors[checkpoint.task_id])
-            stages[(trajectory, checkpoint.pk)] = _gap(courses[trajectory], gold, outcomes)
+            what_counts = _gold(checkpoint, gold[checkpoint.pk], distractors[checkpoint.task_id])
+            stages[(trajectory, checkpoint.pk)] = _gap(acted[trajectory], what_counts, outcomes)
     return stages
 
 

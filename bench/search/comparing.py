@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 from django.conf import settings
+from django.db import connection
 from numpy.typing import NDArray
 
 from agents.contract import Evidence
 from agents.iba.comparing import Comparison
-from bench.models import EventVector
 from bench.search.history import History, index_table
 from bench.search.vectors import embed_texts
 
@@ -68,10 +68,17 @@ _vectors: dict[tuple[int, str], _Vectors] = {}
 
 
 def _read_vectors(persona_id: int, model: str) -> _Vectors:
-    """The persona's event ids in order, and one vector a row."""
-    rows = EventVector.objects.filter(persona_id=persona_id, model=model).order_by("event_id")
-    found = list(rows.values_list("event_id", "vector"))
-    vectors = np.array([vector for _, vector in found], dtype=np.float32).reshape(len(found), -1)
+    """The persona's event ids in order, and one vector a row; read in pgvector's binary form."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT event_id, vector_send(vector) FROM bench_eventvector WHERE persona_id = %s AND model = %s "
+            "ORDER BY event_id",
+            [persona_id, model],
+        )
+        found = cursor.fetchall()
+    # Two bytes each for the dimension and for nothing, then big-endian floats.
+    rows = [np.frombuffer(vector, ">f4", offset=4) for _, vector in found]
+    vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
     return np.array([pk for pk, _ in found], dtype=np.int64), vectors
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.contract import JSON, Limits
+from agents.contract import JSON, BudgetExceeded, Limits
 from agents.llm import Endpoint, LocalGate, OpenAILLM, StoredCall
 
 ROOT = Path(__file__).parents[2]
@@ -37,13 +37,17 @@ def python_server(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]
 
 
 class MemoryStore:
-    """A CallStore in a dict."""
+    """A CallStore in a dict, with money for ``budget`` calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: int = 1000) -> None:
         self.calls: dict[str, StoredCall] = {}
+        self.budget = budget
 
     def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
-        return {key: self.calls[key] for key in keys if key in self.calls}
+        found = {key: self.calls[key] for key in keys if key in self.calls}
+        if not found and len(self.calls) >= self.budget:
+            raise BudgetExceeded(f"all {self.budget} calls are bought")
+        return found
 
     def put(self, key: str, request: JSON, call: StoredCall) -> None:
         json.dumps([request, call.response])  # a store keeps JSON
@@ -94,7 +98,6 @@ class Bench:
 
     store: MemoryStore = field(default_factory=MemoryStore)
     clock: Clock = field(default_factory=Clock)
-    bill: list[Any] = field(default_factory=list)
 
     def llm(self, url: str, **changes: Any) -> OpenAILLM:
         """``changes`` go to the endpoint where it has such a field, else to the LLM."""
@@ -106,7 +109,6 @@ class Bench:
             "gate": LocalGate(),
             "repeat": 0,
             "limits": Limits(),
-            "spend": self.bill.append,
             "clock": self.clock,
             "sleep": self.clock.sleep,
         }

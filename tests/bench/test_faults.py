@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from django.db import connection
 
-from agents.contract import LLMError, Usage
+from agents.contract import LLMError
 from agents.registry import AGENTS
 from bench.models import Endpoint, EventVector, ModelCall, Trajectory, Unit, Verdict
 from bench.runs import tasks
-from bench.runs.calls import Bill, BooksUnavailable, DatabaseStore, StopSign
+from bench.runs.calls import BooksUnavailable, DatabaseStore, StopSign
 from bench.runs.execute import act
 from bench.runs.launch import launch_run
 from bench.scoring.results import results_of
@@ -139,13 +139,11 @@ def test_a_database_error_within_the_agents_course_is_never_scored(run_of_rag, m
     assert not Trajectory.objects.exists()
 
 
-@pytest.mark.parametrize("of_a_call", [Bill, DatabaseStore, StopSign])
+@pytest.mark.parametrize("of_a_call", [DatabaseStore, StopSign])
 def test_every_look_into_the_books_turns_database_errors_into_errors_that_no_agent_is_blamed_for(
     run_of_rag, monkeypatch, of_a_call
 ):
-    run_of_rag.budget_usd = 1.0
     look = {
-        Bill: lambda: Bill(run_of_rag)(Usage()),
         DatabaseStore: lambda: DatabaseStore(run_id=run_of_rag.pk, unit_id=1, endpoint="x").find(["key"]),
         StopSign: StopSign(run_of_rag.pk),
     }[of_a_call]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db.models import Sum
+from django.utils import timezone
 from kombu.exceptions import OperationalError as QueueError
 
 from agents.contract import BudgetExceeded, Usage
+from agents.endpoints import StoredCall
 from bench.models import Endpoint, ModelCall, Run, Unit
 from bench.runs import claim as hands
 from bench.runs import tasks
-from bench.runs.calls import Bill
+from bench.runs.calls import DatabaseStore
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget, start
 from bench.scoring.results import results_of
 from tests.annotation.factories import make_run
@@ -187,14 +191,37 @@ def test_a_budget_that_is_no_sum_or_is_spent_already_is_refused_and_the_old_one_
 
 def test_a_budget_given_in_mid_run_counts_from_the_next_call(small, offline):
     run = start(plan_run(**wish(small)))
-    bill = Bill(run)
-    bill(Usage())
-    set_budget(run.pk, 1)
-    Run.objects.filter(pk=run.pk).update(spent_usd=1)
-    with pytest.raises(BudgetExceeded, match=r"has spent 1\.00 of 1\.00 USD"):
-        bill(Usage())
+    store = DatabaseStore(run_id=run.pk, unit_id=None, endpoint="offline")
+    store.find(["new"])
+    store.put("kept", {"model": "m"}, StoredCall({"choices": []}, Usage(1, 100, 10, 1.0), 0.1, "act"))
+    set_budget(run.pk, 2)
+    store.find(["new"])
+    Run.objects.filter(pk=run.pk).update(spent_usd=2)
+    with pytest.raises(BudgetExceeded, match=r"has spent 2\.00 of 2\.00 USD"):
+        store.find(["new"])
+    assert store.find(["new", "kept"]).keys() == {"kept"}
     set_budget(run.pk, None)
-    bill(Usage())
+    store.find(["new"])
+
+
+def test_a_bought_call_is_kept_as_it_was_and_billed_each_time_it_was_paid(small, offline):
+    run = start(plan_run(**wish(small)))
+    store = DatabaseStore(run_id=run.pk, unit_id=run.units.first().pk, endpoint="offline")
+    call = StoredCall({"choices": [{"text": "naïve 100%"}]}, Usage(1, 100, 10, 0.25), 0.5, "act")
+    store.put("key", {"model": "m", "messages": []}, call)
+    store.put("key", {"model": "m", "messages": []}, call)  # two workers bought it at the same moment
+    assert store.find(["key"]) == {"key": call}
+    row = ModelCall.objects.get()
+    assert (row.endpoint, row.model, row.request) == ("offline", "m", {"model": "m", "messages": []})
+    assert (row.unit_id, timezone.now() - row.created_at < timedelta(minutes=1)) == (run.units.first().pk, True)
+    assert Run.objects.get(pk=run.pk).spent_usd == 0.5
+
+
+def test_what_is_bought_outside_any_run_is_on_no_bill(small, offline):
+    run = start(plan_run(**wish(small)))
+    DatabaseStore(run_id=None, unit_id=None, endpoint="x").put("key", {}, StoredCall({}, Usage(1, 1, 1, 9.0), 0.1, "a"))
+    assert ModelCall.objects.get().cost_usd == 9
+    assert Run.objects.get(pk=run.pk).spent_usd == 0
 
 
 @pytest.mark.parametrize(("field", "changes"), [("model", {"model": "dead"}), ("judges", {"judges": ["dead"]})])

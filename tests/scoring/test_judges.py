@@ -1,5 +1,6 @@
 import json
 import re
+import sys
 import unicodedata
 from datetime import date
 
@@ -19,7 +20,7 @@ from bench.scoring.judges import (
     render_action,
     schema,
 )
-from bench.scoring.neutralise import block, one_line
+from bench.scoring.neutralise import _UNUSUAL, _invisible, block, one_line
 from bench.scoring.types import VerdictValue
 from tests.scoring.hostile import HOSTILE
 
@@ -293,3 +294,9 @@ def test_a_judge_of_the_agents_family_is_known_by_name():
     assert is_own_family("Qwen", " qwen ")
     assert not is_own_family("qwen", "llama")
     assert not is_own_family("", "")
+
+
+def test_a_text_that_is_not_looked_at_letter_by_letter_hides_nothing():
+    plain = [chr(code) for code in range(sys.maxunicode + 1) if not _UNUSUAL.search(chr(code))]
+    assert len(plain) > 500
+    assert [char for char in plain if _invisible(char)] == ["\n"]

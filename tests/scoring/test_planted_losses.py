@@ -12,7 +12,7 @@ from agents.serialise import from_json, to_json
 from bench.models import CheckpointScore, Event, EventLabel, Run, Trajectory
 from bench.scoring.gap import GapStage
 from bench.scoring.results import results_of
-from bench.scoring.store import over_applied, score_trajectories
+from bench.scoring.store import gold_measures, score_trajectories
 from tests.annotation.factories import PANEL, grade, judge, make_cast, make_run
 
 pytestmark = pytest.mark.django_db
@@ -130,9 +130,9 @@ def test_a_constraint_from_a_distractor_counts_as_over_applied_where_no_checkpoi
         status=ConstraintStatus.ACTIVE,
     )  # fmt: skip
     course = plant(score, evidence=seen(misleading), constraints=(elsewhere,), plan=("c1",))
-    assert over_applied(task.pk, course) == 1
+    assert gold_measures(task.pk, course)[1] == 1
     cited = plant(score, evidence=seen(misleading), constraints=(drawn("soft", cites="gold"),), plan=("c1",))
-    assert over_applied(task.pk, cited) == 0
+    assert gold_measures(task.pk, cited)[1] == 0
 
 
 def test_scoring_many_trajectories_at_once_loses_the_same_as_one_by_one():
