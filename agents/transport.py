@@ -80,7 +80,7 @@ class _HttpClient(openai.DefaultHttpxClient):
 
 class _Clients(threading.local):
     def __init__(self) -> None:
-        self.by_endpoint: dict[tuple[Endpoint, int], openai.OpenAI] = {}
+        self.made: dict[tuple[str, str, float, int], openai.OpenAI] = {}
 
 
 _clients = _Clients()
@@ -91,16 +91,16 @@ def client_of(endpoint: Endpoint) -> openai.OpenAI:
 
     A forked child gets its own.
     """
-    key = (endpoint, os.getpid())
-    if key not in _clients.by_endpoint:
-        _clients.by_endpoint[key] = openai.OpenAI(
+    key = (endpoint.base_url, endpoint.api_key, endpoint.timeout_s, os.getpid())
+    if key not in _clients.made:
+        _clients.made[key] = openai.OpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",
             max_retries=0,
             timeout=endpoint.timeout_s,
             http_client=_HttpClient(timeout=endpoint.timeout_s, verify=_certificates()),
         )
-    return _clients.by_endpoint[key]
+    return _clients.made[key]
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.arguments import allows_null, options_in
-from agents.offline import values
+from agents.offline import values, wording
 from agents.offline.choosing import pick, pick_item
 from agents.offline.reading import Prompt
 from agents.offline.scoring import Embed, coverage
@@ -25,7 +25,7 @@ def fill_object(schema: Schema, prompt: Prompt, embed: Embed) -> dict[str, Any]:
         if value is not None or (name in required and allows_null(dict(child))):
             filled[name] = value
         elif name in required:
-            filled[name] = _last_resort(child, prompt)
+            filled[name] = _last_resort(name, child, prompt)
     return filled
 
 
@@ -92,17 +92,20 @@ def _number(kind: str, prompt: Prompt, counts: dict[str, int]) -> float | int | 
 
 
 def _string(name: str, schema: Schema, prompt: Prompt, counts: dict[str, int]) -> str | None:
+    about = str(schema.get("description", ""))
     if schema.get("format") == "date" or name in {"date", "day"} or name.endswith(("_date", "_day", "_on")):
         found = values.day(prompt, counts["date"])
         counts["date"] += 1
         return found
-    if schema.get("format") == "time" or name.endswith("time"):
+    if schema.get("format") == "time" or name.endswith("time") or about.lower().startswith("time "):
         return values.clock(prompt)
     known = values.known_value([item[name] for item in prompt.items if name in item], prompt)
-    return str(known) if known is not None else values.name(prompt)
+    if known is not None:
+        return str(known)
+    return wording.find(name, about, prompt.request)
 
 
-def _last_resort(schema: Schema, prompt: Prompt) -> Any:
+def _last_resort(name: str, schema: Schema, prompt: Prompt) -> Any:
     """For a required value of which nothing is known."""
     kind = _kind(schema)
     if "default" in schema:
@@ -111,4 +114,6 @@ def _last_resort(schema: Schema, prompt: Prompt) -> Any:
         return schema.get("minimum", 1)
     if schema.get("format") == "date":
         return prompt.now.date().isoformat()
-    return {"object": {}, "array": [], "boolean": False}.get(kind, prompt.request[:80])
+    if kind in {"object", "array", "boolean"}:
+        return {"object": {}, "array": [], "boolean": False}[kind]
+    return wording.clause(name, str(schema.get("description", "")), prompt.request)

@@ -160,10 +160,6 @@ def _fail(unit: Unit, worker: str, held: UnitStatus, error: str) -> None:
     _end(unit, worker, held, UnitStatus.FAILED, error)
 
 
-def run_of(unit_id: int) -> int | None:
-    return Unit.objects.values_list("run_id", flat=True).filter(pk=unit_id).first()
-
-
 def _rounds(trajectory: Trajectory, judge: str) -> int:
     """How often this judge was asked about the trajectory, usable replies or not."""
     rows = Verdict.objects.filter(trajectory=trajectory, source="judge", name=judge).order_by()

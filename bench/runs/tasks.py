@@ -13,29 +13,28 @@ from bench.database import release_connection
 from bench.models import UnitStatus
 from bench.runs.calls import BooksUnavailable
 from bench.runs.claim import fail, finish_if_over, lost_after, take_for_queue
-from bench.runs.execute import act_and_judge, judge, run_of
+from bench.runs.execute import act_and_judge, judge
 from bench.runs.worker import WORKER, holding
 
 log = logging.getLogger(__name__)
 
 
 @shared_task(name="act_unit")  # type: ignore[untyped-decorator]
-def act_unit(unit_id: int) -> None:
-    _work(unit_id, act_and_judge)
+def act_unit(unit_id: int, run_id: int) -> None:
+    _work(unit_id, run_id, act_and_judge)
 
 
 @shared_task(name="judge_unit")  # type: ignore[untyped-decorator]
-def judge_unit(unit_id: int) -> None:
-    _work(unit_id, judge)
+def judge_unit(unit_id: int, run_id: int) -> None:
+    _work(unit_id, run_id, judge)
 
 
-def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
-    """The worker's edge: whatever happens is logged with the unit, and the unit ends in a defined state."""
-    run_id = None
+def _work(unit_id: int, run_id: int, step: Callable[[int, str], None]) -> None:
+    """The worker's edge: whatever happens is logged with the unit, and the unit ends in a defined state.
+
+    A unit whose run was removed while the message was under way is not there to be claimed.
+    """
     try:
-        run_id = run_of(unit_id)
-        if run_id is None:
-            return  # its run was removed while the message was under way
         with holding(unit_id):
             step(unit_id, WORKER)
         dispatch(run_id)
@@ -45,8 +44,7 @@ def _work(unit_id: int, step: Callable[[int, str], None]) -> None:
     except Exception as error:
         log.exception("unit %s failed by a fault of this program", unit_id)
         fail(unit_id, WORKER, f"{type(error).__name__}: {error}")
-        if run_id is not None:
-            dispatch(run_id)
+        dispatch(run_id)
         raise
     finally:
         release_connection()
@@ -60,7 +58,7 @@ def dispatch(run_id: int) -> None:
     waiting = take_for_queue(run_id)
     try:
         for unit_id, status in waiting:
-            (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id)
+            (act_unit if status == UnitStatus.QUEUED else judge_unit).delay(unit_id, run_id)
     except QueueError as error:
         log.error("the queue does not take units; tried again after %s: %s", lost_after(), error)
     if not waiting:

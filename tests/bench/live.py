@@ -63,6 +63,7 @@ class Ledger:
     url: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     waiting: int = 0
+    passing: int = 0  # requests on their way to the model and back
     _free: int | None = None  # requests that still pass; None: all
     _drop: int = 0  # grows with each dropping of what waits
     _change: threading.Condition = field(default_factory=threading.Condition)
@@ -91,10 +92,12 @@ class Ledger:
                 return False
             if self._free is not None:
                 self._free -= 1
+            self.passing += 1
             return True
 
     def record(self, body: str, status: int) -> None:
         with self._change:
+            self.passing -= 1
             self.exchanges.append(Exchange(body, status))
 
     @property

@@ -130,11 +130,13 @@ def test_a_retried_unit_whose_trajectory_is_there_goes_to_the_judges_and_not_to_
     assert acted.attempts == 0
 
 
-def test_a_message_that_got_lost_is_sent_again(run, fresh):
+@pytest.mark.parametrize("status", [QUEUED, ACTED])
+def test_a_unit_whose_message_got_lost_or_whose_worker_died_before_judging_is_sent_again(run, status):
+    unit = Unit.objects.filter(run=run, status=status).first()
     long_ago = timezone.now() - hands.lost_after() - timedelta(seconds=1)
-    Unit.objects.filter(pk=fresh.pk).update(enqueued_at=long_ago)
+    Unit.objects.filter(pk=unit.pk).update(enqueued_at=long_ago)
     assert hands.take_back_expired() == [run.pk]
-    assert fresh.pk in dict(hands.take_for_queue(run.pk))
+    assert (unit.pk, status) in hands.take_for_queue(run.pk)
 
 
 def test_the_queue_gets_no_more_than_the_run_allows_and_judging_goes_first(run):
@@ -231,5 +233,6 @@ def test_after_two_kills_every_unit_is_done_once_and_no_call_is_bought_twice(tin
 
 
 def settled(offline):
-    """Two or more calls wait, and everything that was answered is stored."""
-    return offline.waiting >= 2 and offline.exchanges and ModelCall.objects.count() == offline.bought.total()
+    """Two or more calls wait, none is on its way, and everything that was answered is stored."""
+    waits = offline.waiting >= 2 and offline.exchanges and not offline.passing
+    return waits and ModelCall.objects.count() == offline.bought.total()

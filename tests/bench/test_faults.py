@@ -169,15 +169,15 @@ def test_a_fault_of_our_own_fails_the_unit_at_once_with_its_reason(run_of_rag):
     unit = Unit.objects.get(run=run_of_rag)
     Unit.objects.filter(pk=unit.pk).update(method="an_agent_that_was_removed")
     with pytest.raises(ValueError, match="unknown method"):
-        tasks.act_unit.run(unit.pk)
+        tasks.act_unit.run(unit.pk, unit.run_id)
     unit.refresh_from_db()
     assert unit.status == "failed"
     assert "unknown method 'an_agent_that_was_removed'" in unit.error
 
 
 def test_a_message_about_a_unit_that_is_gone_is_dropped(db):
-    tasks.act_unit.run(987654321)
-    tasks.judge_unit.run(987654321)
+    tasks.act_unit.run(987654321, 987654321)
+    tasks.judge_unit.run(987654321, 987654321)
 
 
 def test_a_database_that_goes_away_leaves_the_unit_to_its_lease(run_of_rag, monkeypatch):
@@ -185,18 +185,32 @@ def test_a_database_that_goes_away_leaves_the_unit_to_its_lease(run_of_rag, monk
 
     unit = Unit.objects.get(run=run_of_rag)
     with statement_fails(monkeypatch, "bench_trajectory"), pytest.raises(OperationalError):
-        tasks.act_unit.run(unit.pk)
+        tasks.act_unit.run(unit.pk, unit.run_id)
     unit.refresh_from_db()
     assert unit.status == "running"
     assert unit.lease_until is not None
 
 
+def give_it_a_text_task(run):
+    unit = Unit.objects.filter(run=run).first()
+    texts = type(unit.task).objects.of_dataset(run.dataset_id).filter(scenario__action_kind="generate")
+    Unit.objects.filter(pk=unit.pk).update(task=texts.first())
+    return unit
+
+
+def test_judges_meet_a_text_without_another_message_and_the_run_ends_with_it(run_of_rag):
+    unit = give_it_a_text_task(run_of_rag)
+    tasks.act_unit.run(unit.pk, run_of_rag.pk)
+    unit.refresh_from_db()
+    run_of_rag.refresh_from_db()
+    assert (unit.status, run_of_rag.status) == ("scored", "done")
+    assert set(_values_by_judge()) == set(run_of_rag.manifest["policy"]["panel"])
+
+
 def test_a_judge_that_fails_leaves_its_verdicts_unscored_and_never_runs_the_agent_again(run_of_rag, offline):
     from bench.runs.execute import judge
 
-    unit = Unit.objects.filter(run=run_of_rag).first()
-    texts = type(unit.task).objects.of_dataset(run_of_rag.dataset_id).filter(scenario__action_kind="generate")
-    Unit.objects.filter(pk=unit.pk).update(task=texts.first())
+    unit = give_it_a_text_task(run_of_rag)
     policy = run_of_rag.manifest["policy"] | {"panel": ["offline-judge-a+empty_choices=1", "nobody", "offline-judge-c"]}
     run_of_rag.manifest["policy"] = policy
     run_of_rag.save()
