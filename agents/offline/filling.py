@@ -25,7 +25,7 @@ def fill_object(schema: Schema, prompt: Prompt, embed: Embed) -> dict[str, Any]:
         if value is not None or (name in required and allows_null(dict(child))):
             filled[name] = value
         elif name in required:
-            filled[name] = _last_resort(name, child, prompt)
+            filled[name] = _last_resort(child, prompt)
     return filled
 
 
@@ -102,10 +102,10 @@ def _string(name: str, schema: Schema, prompt: Prompt, counts: dict[str, int]) -
     known = values.known_value([item[name] for item in prompt.items if name in item], prompt)
     if known is not None:
         return str(known)
-    return wording.find(name, about, prompt.request)
+    return wording.find(name, about, prompt.request) or values.name(prompt)
 
 
-def _last_resort(name: str, schema: Schema, prompt: Prompt) -> Any:
+def _last_resort(schema: Schema, prompt: Prompt) -> Any:
     """For a required value of which nothing is known."""
     kind = _kind(schema)
     if "default" in schema:
@@ -114,6 +114,4 @@ def _last_resort(name: str, schema: Schema, prompt: Prompt) -> Any:
         return schema.get("minimum", 1)
     if schema.get("format") == "date":
         return prompt.now.date().isoformat()
-    if kind in {"object", "array", "boolean"}:
-        return {"object": {}, "array": [], "boolean": False}[kind]
-    return wording.clause(name, str(schema.get("description", "")), prompt.request)
+    return {"object": {}, "array": [], "boolean": False}.get(kind, prompt.request[:80])

@@ -1,4 +1,4 @@
-"""Literal values that the stand-in copies from the request: dates, times, numbers, what items say."""
+"""Literal values that the stand-in copies from the request: dates, times, numbers, names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.dates import NUMBERS, find_days, phrases
-from agents.offline.pieces import TIME
+from agents.dates import MONTHS, NUMBERS, WEEKDAYS, find_days, phrases
 from agents.offline.reading import Prompt
 
+_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|\b(\d{1,2}):(\d{2})\b", re.IGNORECASE)
 _NUMBER_WORDS = "|".join(word for word in NUMBERS if word not in {"a", "an", "few"})
 _NUMBER = re.compile(rf"\b(\d+(?:\.\d+)?|{_NUMBER_WORDS})\b", re.IGNORECASE)
+_NAME = re.compile(r"\b([A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+)*)")
+_NOT_NAMES = {*WEEKDAYS, *MONTHS, "i", "i'm", "i'd", "i'll", "can", "could", "please", "need", "get", "taking"}
 
 
 def day(prompt: Prompt, number: int = 0) -> str | None:
@@ -22,7 +24,7 @@ def day(prompt: Prompt, number: int = 0) -> str | None:
 
 def clock(prompt: Prompt) -> str | None:
     """A time of day that the request names, ``HH:MM``."""
-    match = TIME.search(prompt.request)
+    match = _TIME.search(prompt.request)
     if match is None:
         return None
     hour, minute = int(match[1] or match[4]), int(match[2] or match[5] or 0)
@@ -33,7 +35,7 @@ def clock(prompt: Prompt) -> str | None:
 
 def number(prompt: Prompt, position: int = 0) -> float | None:
     """The ``position``-th number of the request that is part of no date, duration or time."""
-    spans = [*phrases(prompt.request), *(match.span() for match in TIME.finditer(prompt.request))]
+    spans = [*phrases(prompt.request), *(match.span() for match in _TIME.finditer(prompt.request))]
     found = [
         match for match in _NUMBER.finditer(prompt.request)
         if not any(start < match.end() and match.start() < end for start, end in spans)
@@ -49,3 +51,10 @@ def known_value(values: Sequence[Any], prompt: Prompt) -> Any | None:
     request = prompt.request.lower()
     inside = [value for value in values if str(value) and str(value).lower() in request]
     return max(inside, key=lambda value: (len(str(value)), str(value)), default=None)
+
+
+def name(prompt: Prompt) -> str | None:
+    """A proper name inside a sentence of the request; the first word of a sentence is no sure one."""
+    inside = [match for match in _NAME.finditer(prompt.request) if match[1].split()[0].lower() not in _NOT_NAMES]
+    later = [match for match in inside if match.start() and prompt.request[match.start() - 2] not in ".!?"]
+    return later[0][1] if later else None
