@@ -86,18 +86,20 @@ def create_app(setup: Setup) -> Starlette:
     attempts: Lru[str, int] = Lru(REMEMBERED_REQUESTS)
 
     async def chat(request: Request) -> Response:
+        loop = asyncio.get_running_loop()
+        arrived = loop.time()
         try:
             body, behaviour, tokens = await _read(request, setup)
             identity = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
             attempt = (attempts.get(identity) or 0) + 1
             attempts.put(identity, attempt)
             fault = behaviour.fault(identity, attempt)
-            await asyncio.sleep(behaviour.latency_s)
-            if fault and fault not in CONTENT_KINDS:
-                return await _fail(fault, request)
+            spoken = not fault or fault in CONTENT_KINDS
             body = body | {"model": split_model(body["model"])[0]}
-            loop = asyncio.get_running_loop()
-            message = await loop.run_in_executor(pool, setup.answer, body, setup.embed)
+            message = await loop.run_in_executor(pool, setup.answer, body, setup.embed) if spoken else {}
+            await asyncio.sleep(arrived + behaviour.latency_s - loop.time())
+            if not spoken:
+                return await _fail(fault, request)
             return JSONResponse(_completion(body, _spoil(message, fault), fault, identity, tokens))
         except Refused as refusal:
             return error_response(refusal.status, str(refusal), code=refusal.code)
