@@ -15,7 +15,7 @@ KINDS = STATUS_KINDS + CONTENT_KINDS
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the server fails, and the least time in s from a request to its answer. Rates are 0..1, by kind, as in KINDS."""
+    """How the server fails, by kind with a rate in 0..1, and how many seconds an answer takes at least."""
 
     rates: tuple[tuple[str, float], ...] = ()
     latency_s: float = 0.0
