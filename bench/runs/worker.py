@@ -10,10 +10,10 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 from django.db import DatabaseError
 from redis.exceptions import RedisError
@@ -55,6 +55,13 @@ def look_for_garbage_less_often(**_: Any) -> None:
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def start_heartbeat(**_: Any) -> None:
     threading.Thread(target=_beat_for_ever, name="heartbeat", daemon=True).start()
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def say_goodbye(**_: Any) -> None:
+    """Who waits for a worker need not wait until its last heartbeat is old."""
+    with suppress(RedisError):
+        redis_client().zrem(ALIVE_KEY, WORKER)
 
 
 def _beat_for_ever() -> None:

@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from bench.models import ModelCall, Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.runs import claim as hands
+from bench.runs.calls import redis_client
 from bench.runs.launch import launch_run
+from bench.runs.worker import ALIVE_KEY
 from tests.annotation.factories import make_run
 from tests.bench.live import Worker, canonical, wait_for, wait_until_over
 
@@ -236,3 +238,18 @@ def settled(offline):
     """Two or more calls wait, none is on its way, and everything that was answered is stored."""
     waits = offline.waiting >= 2 and offline.exchanges and not offline.passing
     return waits and ModelCall.objects.count() == offline.bought.total()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_is_stopped_is_taken_for_gone_at_once(tiny, offline):
+    def is_listed():
+        return any(f":{worker.process.pid}:".encode() in name for name in redis_client().zrange(ALIVE_KEY, 0, -1))
+
+    worker = Worker(offline.url)
+    try:
+        wait_for("the worker says that it lives", is_listed)
+        worker.process.terminate()
+        worker.process.wait(timeout=60)
+        assert not is_listed()
+    finally:
+        worker.end()

@@ -63,7 +63,6 @@ class Command(JsonCommand):
         run = _known(wish) if reuse else None
         if run is None:
             run = start(plan)
-            _ensure_worker()
             self._wait(run)
         results = results_of(run)
         self.stderr.write(results_table(run, results))
@@ -108,7 +107,9 @@ class Command(JsonCommand):
                 return
             if workers_alive():
                 last_seen = time.monotonic()
-            elif time.monotonic() - last_seen > NO_WORKER_AFTER_S:
+            elif services.is_embedded():  # at the start, or where it was stopped or killed since
+                services.ensure("worker")
+            if time.monotonic() - last_seen > NO_WORKER_AFTER_S:
                 raise ValueError(
                     f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then."
                 )
@@ -149,9 +150,3 @@ def _known(wish: dict[str, Any]) -> Run | None:
 
     sha256 = manifest_of(plan_run(**wish))[1]
     return Run.objects.filter(manifest_sha256=sha256, status=RunStatus.DONE).order_by("-pk").first()
-
-
-def _ensure_worker() -> None:
-    """Start the embedded worker, unless one answers or the queue is somebody else's."""
-    if not workers_alive() and services.is_embedded():
-        services.ensure("worker")
