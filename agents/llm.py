@@ -87,6 +87,14 @@ class _Request:
     mode: Mode | None
 
 
+class _Kept(Exception):
+    """The answer is in the store; nobody need buy it."""
+
+    def __init__(self, call: StoredCall, mode: Mode | None) -> None:
+        super().__init__(mode)
+        self.call, self.mode = call, mode
+
+
 class OpenAILLM:
     """Implements ``contract.LLM`` for one trajectory: the deadline runs from construction. Safe for threads.
 
@@ -173,19 +181,29 @@ class OpenAILLM:
 
     def _find_or_buy(self, requests: Sequence[_Request], wish: _Wish) -> tuple[StoredCall, bool, Mode | None]:
         """The first of the requests, which differ in their schema mode, that is kept or that the server takes."""
+
+        def look() -> None:
+            """All modes before the server is asked: it may say something else today about those it takes."""
+            stored = self._store.find([request.key for request in requests])
+            for request in requests:
+                if request.key in stored:
+                    raise _Kept(stored[request.key], request.mode)
+
+        def while_waiting() -> None:
+            self._courier.check()
+            look()
+
         for request in requests:
-            with self._one_buyer(request.key, self._courier.check):
-                # For all modes before the server is asked: it may say something else today about those it takes.
-                stored = self._store.find([one.key for one in requests])
-                for one in requests:
-                    if one.key in stored:
-                        return stored[one.key], True, one.mode
-                try:
+            try:
+                with self._one_buyer(request.key, while_waiting):
+                    look()
                     call = self._buy(request, wish.stage)
-                except Rejected as refusal:
-                    if request is requests[-1] or not _refuses(request.mode, refusal):
-                        raise
-                    continue
+            except _Kept as kept:
+                return kept.call, True, kept.mode
+            except Rejected as refusal:
+                if request is requests[-1] or not _refuses(request.mode, refusal):
+                    raise
+                continue
             if request.mode is not None and not wish.tools:
                 working_modes[self._endpoint] = request.mode
             return call, False, request.mode

@@ -16,7 +16,7 @@ from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
-from agents.contract import JSON, BudgetExceeded, LLMError, ModelUnavailable, Usage
+from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ModelUnavailable, Usage
 from agents.endpoints import StoredCall
 from agents.gates import RedisGate
 from bench.database import release_connection
@@ -39,7 +39,7 @@ def _books() -> Iterator[None]:
 
 
 _FIND = """
-    SELECT run.spent_usd, run.budget_usd,
+    SELECT run.id, run.spent_usd, run.budget_usd,
            call.key, call.response, call.tokens_in, call.tokens_out, call.cost_usd, call.latency_s, call.stage
     FROM (VALUES (%s::bigint)) AS asked (run_id)
     LEFT JOIN bench_run AS run ON run.id = asked.run_id
@@ -73,12 +73,14 @@ class DatabaseStore:
         with _books(), connection.cursor() as cursor:
             cursor.execute(_FIND, [self._run_id, list(keys)])
             rows = cursor.fetchall()
-        spent, budget = rows[0][:2]
+        run_id, spent, budget = rows[0][:3]
         found = {
             key: StoredCall(json.loads(response), Usage(1, tokens_in, tokens_out, cost_usd), latency_s, stage)
-            for _, _, key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
+            for _, _, _, key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
             if key is not None
         }
+        if not found and run_id != self._run_id:
+            raise Cancelled(f"run {self._run_id} was removed")
         if not found and budget is not None and spent >= budget:
             raise BudgetExceeded(f"run {self._run_id} has spent {spent:.2f} of {budget:.2f} USD")
         return found

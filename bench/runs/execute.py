@@ -31,9 +31,12 @@ JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
 
 
 def act(unit_id: int, worker: str) -> bool:
-    """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts. True where judges are due."""
+    """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts. True where judges may be due.
+
+    They may where the unit is no longer queued: a worker that died had acted, and its message came again.
+    """
     if not claim(unit_id, UnitStatus.RUNNING, worker):
-        return False
+        return True
     unit = Unit.objects.select_related("run", "task__scenario__domain").get(pk=unit_id)
     started = time.monotonic()
     try:

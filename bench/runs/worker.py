@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,7 +29,7 @@ WORKER = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 ALIVE_KEY = "iba:workers"
 ALIVE_FOR_S = 15
 
-_held: set[int] = set()
+_held: Counter[int] = Counter()  # how many threads hold the unit: a message may come twice
 _held_lock = threading.Lock()
 
 
@@ -36,12 +37,14 @@ _held_lock = threading.Lock()
 def holding(unit_id: int) -> Iterator[None]:
     """While a thread works on the unit, the heartbeat renews its lease."""
     with _held_lock:
-        _held.add(unit_id)
+        _held[unit_id] += 1
     try:
         yield
     finally:
         with _held_lock:
-            _held.discard(unit_id)
+            _held[unit_id] -= 1
+            if not _held[unit_id]:
+                del _held[unit_id]
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]

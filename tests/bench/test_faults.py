@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from django.db import connection
 
-from agents.contract import LLMError
+from agents.contract import Cancelled, Limits, LLMError, Usage
+from agents.endpoints import StoredCall
 from agents.registry import AGENTS
 from bench.models import Endpoint, EventVector, ModelCall, Trajectory, Unit, Verdict
-from bench.runs import tasks
-from bench.runs.calls import BooksUnavailable, DatabaseStore, StopSign
+from bench.runs import tasks, worker
+from bench.runs.calls import BooksUnavailable, DatabaseStore, StopSign, redis_client
 from bench.runs.execute import act
 from bench.runs.launch import launch_run
+from bench.runs.worker import holding
 from bench.scoring.results import results_of
 from bench.search import vectors
 from tests.bench.live import canonical, wait_until_over
@@ -205,6 +208,44 @@ def test_judges_meet_a_text_without_another_message_and_the_run_ends_with_it(run
     run_of_rag.refresh_from_db()
     assert (unit.status, run_of_rag.status) == ("scored", "done")
     assert set(_values_by_judge()) == set(run_of_rag.manifest["policy"]["panel"])
+
+
+def test_a_message_that_comes_again_after_its_worker_died_between_acting_and_judging_ends_the_unit(run_of_rag):
+    unit = give_it_a_text_task(run_of_rag)
+    act(unit.pk, "dead")
+    tasks.act_unit.run(unit.pk, run_of_rag.pk)
+    unit.refresh_from_db()
+    assert unit.status == "scored"
+
+
+def test_a_message_that_comes_twice_does_not_take_the_lease_from_the_thread_at_work():
+    with holding(1):
+        with holding(1):
+            pass
+        assert worker._held[1] == 1
+    assert 1 not in worker._held
+
+
+def test_nothing_is_bought_for_a_run_that_was_removed(run_of_rag):
+    store = DatabaseStore(run_id=run_of_rag.pk, unit_id=None, endpoint="x")
+    store.put("kept", {}, StoredCall({}, Usage(1, 1, 1, 0.0), 0.1, "act"))
+    run_of_rag.delete()
+    assert store.find(["kept"]).keys() == {"kept"}
+    with pytest.raises(Cancelled, match="was removed"):
+        store.find(["new"])
+
+
+def test_an_answer_that_is_kept_is_replayed_though_a_dead_buyer_still_holds_its_lease(run_of_rag, offline):
+    from bench.runs.execute import _llm
+
+    unit = Unit.objects.select_related("run").get(run=run_of_rag)
+    ask = partial(
+        _llm(unit, "offline", Limits(deadline_s=5)).complete, [{"role": "user", "content": "hi"}], stage="act"
+    )
+    bought = ask()
+    redis_client().set(f"iba:buying:{ModelCall.objects.get().key}", "dead", ex=60)
+    again = ask()
+    assert (bought.replayed, again.replayed, again.text) == (False, True, bought.text)
 
 
 def test_a_judge_that_fails_leaves_its_verdicts_unscored_and_never_runs_the_agent_again(run_of_rag, offline):
