@@ -63,7 +63,7 @@ class Ledger:
     url: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     waiting: int = 0
-    passing: int = 0  # requests on their way to the model and back
+    passing: set[object] = field(default_factory=set)  # requests on their way to the model and back
     _free: int | None = None  # requests that still pass; None: all
     _drop: int = 0  # grows with each dropping of what waits
     _change: threading.Condition = field(default_factory=threading.Condition)
@@ -81,23 +81,24 @@ class Ledger:
             self._drop += drop
             self._change.notify_all()
 
-    def enter(self) -> bool:
-        """False where the request was dropped."""
+    def enter(self) -> object | None:
+        """Lets a request pass and marks it as under way; None where it was dropped."""
         with self._change:
             drops = self._drop
             self.waiting += 1
             self._change.wait_for(lambda: self._free is None or self._free > 0 or self._drop > drops, PATIENCE_S)
             self.waiting -= 1
             if self._drop > drops:
-                return False
+                return None
             if self._free is not None:
                 self._free -= 1
-            self.passing += 1
-            return True
+            mark = object()
+            self.passing.add(mark)
+            return mark
 
-    def record(self, body: str, status: int) -> None:
+    def record(self, mark: object, body: str, status: int) -> None:
         with self._change:
-            self.passing -= 1
+            self.passing.discard(mark)
             self.exchanges.append(Exchange(body, status))
 
     @property
@@ -106,7 +107,9 @@ class Ledger:
         return Counter(exchange.body for exchange in self.exchanges if exchange.status == 200)
 
     def forget(self) -> None:
+        """Also of requests that an earlier test left hanging."""
         self.exchanges.clear()
+        self.passing.clear()
 
 
 def canonical(request: object) -> str:
@@ -125,11 +128,12 @@ def ledger_before(upstream: str) -> Iterator[Ledger]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            if not ledger.enter():
+            mark = ledger.enter()
+            if mark is None:
                 self.close_connection = True
                 return
             status, answer = self.ask("POST", body)
-            ledger.record(canonical(json.loads(body)), status)
+            ledger.record(mark, canonical(json.loads(body)), status)
             self.answer(status, answer)
 
         def do_GET(self) -> None:
