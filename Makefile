@@ -55,7 +55,7 @@ screenshots: setup browser ## the pictures of the README, from the running demo 
 	@$(PY) tools/screenshots.py
 
 vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
-	@$(PY) -m agents.offline.save_vectors bench/data/vectors.npz
+	@$(PY) -m bench.embedding.save_vectors bench/data/vectors.npz
 
 perf: setup ## timings, with a reference measured in the same run
 	@for suite in harness search ingest pages flight; do $(RUN) perf --suite $$suite --json - || exit 1; done

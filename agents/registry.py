@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import entry_points
 
-from agents.baselines import full_history, no_history, oracle, profile, rag, react, recency, reminder
 from agents.contract import LLM, Agent, CallTool, Limits, Search, TaskInput, Trajectory
-from agents.iba import agent as iba
-from agents.iba.agent import Parts
+from agents.methods.baselines import full_history, no_history, oracle, profile, rag, react, recency, reminder
+from agents.methods.iba import agent as iba
+from agents.methods.iba.agent import Parts
 
 ENTRY_POINTS = "iba_bench.agents"
 EXTERNAL = "external-"  # methods that run elsewhere and come in over the HTTP API

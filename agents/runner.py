@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from agents.budget import evidence_tokens
 from agents.contract import (
     JSON,
     LLM,
@@ -26,10 +25,11 @@ from agents.contract import (
     Trajectory,
     Usage,
 )
-from agents.course import Interrupted
-from agents.iba.comparing import Comparison, compare
 from agents.registry import AgentSpec
-from agents.rendering import one_line
+from agents.toolkit.budget import evidence_tokens
+from agents.toolkit.comparing import Comparison, compare
+from agents.toolkit.recorder import Interrupted
+from agents.toolkit.rendering import one_line
 
 SHORTEST_CHECKED = 24  # characters; a shorter text may stand in a prompt by chance
 
@@ -135,7 +135,7 @@ class _WatchedSearch:
         return self._watch.search(query, k=k, engine=engine, since=since, until=until)
 
     def compare(self, queries: Sequence[str]) -> Comparison:
-        """See ``agents.iba.comparing``."""
+        """See ``agents.toolkit.comparing``."""
         return self._watch.compare(queries)
 
 

@@ -12,9 +12,9 @@ from django.db.models import Max
 
 from annotation.transcript import Part, Transcript, part_named, transcript
 from annotation.verdicts import latest
+from bench.grading.store import append_verdicts, rubric_version, score_trajectories
+from bench.grading.types import VerdictSource, VerdictValue
 from bench.models import CheckpointScore, Event, Trajectory, Verdict
-from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
-from bench.scoring.types import VerdictSource, VerdictValue
 
 REASON_CHARS = 500
 

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Batch
+from bench.grading.store import rubric_version
 from bench.models import CheckpointScore, Run, Trajectory
-from bench.scoring.store import rubric_version
 
 Place = Batch.trajectories.through
 

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import hold
 from annotation.transcript import part_named, transcript
+from bench.grading.store import append_verdicts, score_trajectories
+from bench.grading.types import VerdictSource, VerdictValue
 from bench.models import Checkpoint, Trajectory, Verdict
-from bench.scoring.store import append_verdicts, score_trajectories
-from bench.scoring.types import VerdictSource, VerdictValue
 
 COMMENT_CHARS = 2000
 GRADES = ("", *(value.value for value in VerdictValue))  # "" takes a grade back

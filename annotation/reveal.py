@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from annotation.models import Assignment
 from annotation.transcript import Part, Transcript, part_named, transcript
 from annotation.verdicts import latest
+from bench.grading.types import VerdictSource
 from bench.models import Checkpoint, Verdict
-from bench.scoring.types import VerdictSource
 
 
 class NotYet(Exception):

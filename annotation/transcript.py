@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from agents.contract import JSON, Step
-from agents.serialise import from_json
+from agents.contract.serialise import from_json
 from bench.models import Event, Task, Trajectory
 
 Fields = tuple[tuple[str, str], ...]

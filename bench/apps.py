@@ -18,7 +18,7 @@ def _make_roles(using: str, **_: Any) -> None:
     """The roles exist as groups after every migrate and every flush, as Django's own permissions do."""
     from django.contrib.auth.models import Group
 
-    from iba_site.access import Role
+    from bench.access import Role
 
     for role in Role:
         Group.objects.using(using).get_or_create(name=role.value)

@@ -18,12 +18,12 @@ from agents.contract import (
     Topic,
     Trajectory,
 )
-from agents.endpoints import StoredCall
-from agents.gates import LocalGate
-from agents.llm import OpenAILLM
+from agents.contract.serialise import from_json, to_json
+from agents.model.client import OpenAILLM
+from agents.model.endpoints import StoredCall
+from agents.model.limits import LocalGate
 from agents.registry import resolve
 from agents.runner import check_budget, run_agent
-from agents.serialise import from_json, to_json
 from bench.runs.endpoints import resolve_endpoint
 from bench.runs.world import ToolWorld
 

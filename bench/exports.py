@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.models import CheckpointScore, Dataset, Event, Run, Task, Trajectory, Verdict
-from bench.scoring.results import results_of
+from bench.results.report import results_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

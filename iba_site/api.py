@@ -13,15 +13,15 @@ from ninja import Field, NinjaAPI, Schema, Status
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.throttling import AnonRateThrottle
 
+from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
+from bench.results.report import compute, results_of
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
-from bench.scoring.results import compute, results_of
-from iba_site.access import may_launch, may_see_results
+from bench.tokens import BearerToken, make_token
 from iba_site.api_external import router as external
-from iba_site.tokens import BearerToken, make_token
 
 api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
 api.add_router("/external", external)

@@ -16,12 +16,12 @@ from ninja.errors import HttpError
 
 from agents.contract import Engine, Usage
 from agents.registry import EXTERNAL
+from bench.access import may_launch
 from bench.models import Run, Unit
 from bench.runs.external import ExternalError, as_json, call_tool, describe, held_unit, next_unit, search, submit
 from bench.runs.inputs import vocabulary
 from bench.runs.launch import launch_run
 from bench.runs.tasks import dispatch
-from iba_site.access import may_launch
 
 router = Router(tags=["external agents"])
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from iba_site.access import role_of
+from bench.access import role_of
 
 
 def site(request: HttpRequest) -> dict[str, object]:

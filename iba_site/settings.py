@@ -78,6 +78,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "iba_site.context.site",
             ],
+            "libraries": {"iba": "bench.pages.tags"},
         },
     },
 ]
@@ -106,6 +107,7 @@ def _database(url: str) -> dict[str, object]:
     }
 
 
+SERVICES = "iba_site.services"  # what the benchmark asks of the place it runs in
 DATABASES = {"default": _database(services.database_url())}
 REDIS_URL = services.redis_url()
 

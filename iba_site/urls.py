@@ -19,7 +19,7 @@ def _token_only(
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include("bench.dashboards.urls")),
+    path("", include("bench.pages.urls")),
     path("", include("annotation.urls")),
     path("login/", views.login, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),

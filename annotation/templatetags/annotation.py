@@ -11,8 +11,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from annotation.transcript import Part, event_part
-from bench.dashboards import numbers
 from bench.models import Event
+from bench.pages import numbers
 
 register = template.Library()
 RATERS = "ABC"  # those with a shade of their own

@@ -12,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.adjudication import REASON_CHARS, AlreadySettled, Case, find_case, next_case, settle
+from bench.access import may_adjudicate, require
+from bench.grading.types import VerdictValue
 from bench.models import CheckpointScore
-from bench.scoring.types import VerdictValue
-from iba_site.access import may_adjudicate, require
 
 A_PAGE = 50
 

@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from bench.access import may_see_results, require
 from bench.models import Run
-from bench.scoring.agreement_report import GROUPINGS, agreement_of
-from iba_site.access import may_see_results, require
+from bench.results.agreement_report import GROUPINGS, agreement_of
 
 KINDS = {
     "human-human": "Raters among one another",

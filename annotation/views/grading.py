@@ -31,8 +31,8 @@ from annotation.models import Assignment
 from annotation.queue import AlreadySubmitted, hold, take_next
 from annotation.reveal import NotYet, compared
 from annotation.transcript import parts, transcript
+from bench.access import may_annotate, require
 from bench.models import Checkpoint
-from iba_site.access import may_annotate, require
 
 GRADES = (
     {"value": "pass", "label": "Pass", "sign": "✓", "key": "p"},

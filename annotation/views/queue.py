@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.batches import Choice, NothingToGrade, create_batch, own_counts, progress, submitted_since
 from annotation.forms import BatchForm
 from annotation.queue import own_open, take_next, waiting
+from bench.access import may_annotate, may_launch, require
 from bench.models import Run
-from iba_site.access import may_annotate, may_launch, require
 
 
 @require_GET

@@ -7,8 +7,8 @@ from pathlib import Path
 from string import Template
 
 from agents.contract import BadReply, Limits
-from agents.gates import LocalGate
-from agents.llm import OpenAILLM
+from agents.model.client import OpenAILLM
+from agents.model.limits import LocalGate
 from bench.catalogue import Person
 from bench.catalogue.words import similarity
 from bench.runs.calls import DatabaseStore

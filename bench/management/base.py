@@ -12,12 +12,11 @@ from django.db import OperationalError, ProgrammingError
 from redis.exceptions import RedisError
 
 from agents.contract import LLMError
-from agents.embeddings import EmbeddingError
+from agents.model.embeddings import EmbeddingError
 from bench.catalogue import CatalogueError
 from bench.runs.endpoints import KeyMissing, UnknownModel
 from bench.runs.launch import LaunchError
 from bench.search.vectors import EmbeddingsMissing
-from iba_site.services import ServiceError
 
 # Faults of what the user gave, or of what surrounds us. Anything else is our own fault and keeps its traceback.
 EXPECTED = (
@@ -26,7 +25,6 @@ EXPECTED = (
     EmbeddingsMissing,
     KeyMissing,
     LaunchError,
-    ServiceError,
     UnknownModel,
     ValueError,
     LookupError,

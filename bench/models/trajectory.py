@@ -11,7 +11,7 @@ class Trajectory(models.Model):
     unit = models.OneToOneField(Unit, models.CASCADE, related_name="trajectory")
     termination = models.CharField(max_length=20)
     infrastructure = models.BooleanField(default=False, help_text="ended for a reason that is not the agent's")
-    data = models.JSONField(help_text="agents.serialise.to_json")
+    data = models.JSONField(help_text="agents.contract.serialise.to_json")
     committed = models.JSONField(default=list, help_text="accepted committing calls, in order")
     evidence_recall = models.FloatField(null=True, blank=True, help_text="0..1; null: no gold evidence")
     over_applied = models.PositiveSmallIntegerField(

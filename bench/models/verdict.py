@@ -54,7 +54,7 @@ class ScoreQuerySet(models.QuerySet["CheckpointScore"]):
 
 
 class CheckpointScore(models.Model):
-    """What the verdicts add up to, computed by bench.scoring.store; never edited by hand."""
+    """What the verdicts add up to, computed by bench.grading.store; never edited by hand."""
 
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="scores")
     checkpoint = models.ForeignKey(Checkpoint, models.CASCADE, related_name="scores")
@@ -65,7 +65,7 @@ class CheckpointScore(models.Model):
     reason = models.TextField(blank=True, default="")
     needs_adjudication = models.BooleanField(default=False)
     adjudication_reason = models.TextField(blank=True, default="")
-    flags = models.JSONField(default=list, help_text="bench.scoring.types.Flag values")
+    flags = models.JSONField(default=list, help_text="bench.grading.types.Flag values")
     escalate = models.CharField(max_length=80, blank=True, default="", help_text="why a human should look")
     gap = models.CharField(max_length=20, blank=True, default="", help_text="stage that lost a failed preference")
 

@@ -15,7 +15,7 @@ from bench.perf.measure import Row, reference_s
 from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
 from bench.runs.launch import launch_run
 from bench.runs.tasks import dispatch
-from iba_site import services
+from bench.services import services
 
 IN_FLIGHT = 128
 LATENCY_S = 1.0
@@ -29,7 +29,7 @@ def flight(say: Callable[[str], None]) -> Iterator[Row]:
     flight, and against the whole run, whose last trajectories end one by one. A run without latency goes before, in
     which the stand-in sees the texts for the first time. Raises ValueError without the dataset.
     """
-    services.ensure("embeddings", "offline", "worker")
+    services().ensure("embeddings", "offline", "worker")
     reference = reference_s()
     say("a first run without latency")
     _wait(*_launch(0.0, repeats=1))
@@ -40,7 +40,7 @@ def flight(say: Callable[[str], None]) -> Iterator[Row]:
     yield Row("share of the ideal throughput", full.share(bought), "of 1", reference)
     yield Row("share of the ideal throughput, start and end included", whole.share(bought), "of 1", reference)
     yield Row("units", run.units.count() / whole.seconds, "a second", reference)
-    for name, record in services.status().items():
+    for name, record in services().status().items():
         process = record.process() if record and name.startswith("worker") else None
         if process is not None:
             family = [process, *process.children(recursive=True)]

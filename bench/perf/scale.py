@@ -12,7 +12,8 @@ from django.db import connection
 
 from agents.contract import Action, ActionKind, Constraint, ConstraintStatus, Evidence, Step, Termination
 from agents.contract import Trajectory as Course
-from agents.serialise import to_json
+from agents.contract.serialise import to_json
+from bench.grading.judges import RUBRIC_VERSION
 from bench.models import (
     Checkpoint,
     Dataset,
@@ -28,7 +29,6 @@ from bench.models import (
     UnitStatus,
     Verdict,
 )
-from bench.scoring.judges import RUBRIC_VERSION
 
 METHODS = ("iba", "rag", "recency", "no_history")
 JUDGES = ("judge-a", "judge-b", "judge-c")

@@ -16,17 +16,17 @@ from django.test import Client
 from agents.contract import Engine
 from bench.catalogue import load_catalogue
 from bench.generation.build import Recipe, generate
+from bench.grading.store import score_trajectories
 from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
 from bench.perf.flight import flight
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
 from bench.perf.scale import analyze, large_run
-from bench.scoring.agreement_report import measure_agreement
-from bench.scoring.results import compute
-from bench.scoring.store import score_trajectories
+from bench.results.agreement_report import measure_agreement
+from bench.results.report import compute
 from bench.search.engines import HistorySearch
 from bench.search.vectors import embed_texts
+from bench.services import services
 from bench.texts import text_sha256
-from iba_site import services
 
 Say = Callable[[str], None]
 BIG_TABLE = 1_000_000
@@ -95,7 +95,7 @@ def _get(client: Client, address: str) -> None:
 
 def search(say: Say) -> Iterator[Row]:
     """One persona of 5,000 events in a table of 1,000,000, in a transaction that is rolled back."""
-    services.ensure("embeddings")
+    services().ensure("embeddings")
     reference = reference_s()
     try:
         with transaction.atomic():
@@ -175,7 +175,7 @@ def _big_table() -> Persona:
 
 def ingest(say: Say) -> Iterator[Row]:
     """From the catalogue to histories and tasks, and from texts to vectors."""
-    services.ensure("embeddings")
+    services().ensure("embeddings")
     reference = reference_s()
     catalogue = load_catalogue()
     yield Row("load the catalogue", seconds(load_catalogue) * 1000, "ms", reference * 1000)

@@ -17,8 +17,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ModelUnavailable, Usage
-from agents.endpoints import StoredCall
-from agents.gates import RedisGate
+from agents.model.endpoints import StoredCall
+from agents.model.limits import RedisGate
 from bench.database import release_connection
 from bench.models import Run, RunStatus
 
@@ -58,7 +58,7 @@ _PUT = """
 
 
 class DatabaseStore:
-    """``agents.endpoints.CallStore`` for one unit of a run, or for work outside any run, which has no budget.
+    """``agents.model.endpoints.CallStore`` for one unit of a run, or for work outside any run, which has no budget.
 
     Every model call passes here twice, so each time is one statement. ``put`` writes the call and adds its price
     to the run's bill, so that a kill between the two is impossible. One row a key, whoever buys first.

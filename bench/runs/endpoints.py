@@ -11,10 +11,10 @@ import urllib.request
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 
-from agents.endpoints import Endpoint as ModelEndpoint
-from agents.offline.faults import Behaviour, split_model
+from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.models import Endpoint
-from iba_site import services
+from bench.reader.faults import Behaviour, split_model
+from bench.services import services
 
 OFFLINE = "offline"
 OFFLINE_JUDGES = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
@@ -106,7 +106,7 @@ def _check_settings(name: str) -> None:
 
 def _offline(name: str) -> ModelEndpoint:
     _check_settings(name)
-    url = services.offline_url()
+    url = services().offline_url()
     if not url:
         raise UnknownModel(
             "the offline stand-in does not run; start it with `python -m iba_site.services start offline`"

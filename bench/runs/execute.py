@@ -12,10 +12,12 @@ from django.utils import timezone
 
 from agents.contract import BudgetExceeded, Cancelled, Limits, Termination
 from agents.contract import Trajectory as Course
-from agents.llm import OpenAILLM
+from agents.contract.serialise import to_json
+from agents.model.client import OpenAILLM
 from agents.registry import resolve
 from agents.runner import run_agent
-from agents.serialise import to_json
+from bench.grading.combination import in_audit_slice
+from bench.grading.store import append_verdicts, first_scores, gold_measures, rule_verdicts, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop
@@ -23,8 +25,6 @@ from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
 from bench.runs.judging import judge_trajectory
 from bench.runs.world import world_of
-from bench.scoring.combination import in_audit_slice
-from bench.scoring.store import append_verdicts, first_scores, gold_measures, rule_verdicts, score_trajectories
 
 ROUND = 1000  # more than the repeats that a run may have
 JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)

@@ -15,10 +15,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents.budget import evidence_tokens
 from agents.contract import JSON, Action, ActionKind, Engine, Evidence, Limits, Step, Termination, ToolResult, Usage
 from agents.contract import Trajectory as Course
 from agents.registry import resolve
+from agents.toolkit.budget import evidence_tokens
 from bench.models import ExternalSession, Run, Unit, UnitStatus
 from bench.runs.execute import store_course
 from bench.runs.inputs import search_for, task_input

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agents.contract import BudgetExceeded, Cancelled, LLMError
-from agents.llm import OpenAILLM
-from agents.serialise import from_json
+from agents.contract.serialise import from_json
+from agents.model.client import OpenAILLM
+from bench.grading import judges
+from bench.grading.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
+from bench.grading.store import append_verdicts
+from bench.grading.types import VerdictValue
 from bench.models import Checkpoint, Trajectory, Verdict
 from bench.runs.calls import BooksUnavailable
 from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
-from bench.scoring import judges
-from bench.scoring.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
-from bench.scoring.store import append_verdicts
-from bench.scoring.types import VerdictValue
 
 MakeLLM = Callable[[str], OpenAILLM]
 

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from agents.contract import Limits
 from agents.registry import method_names, resolve
+from bench.grading.types import Policy
 from bench.models import Dataset, Domain, Run, Split, Task, Unit
 from bench.runs.endpoints import (
     OFFLINE_JUDGES,
@@ -23,7 +24,6 @@ from bench.runs.endpoints import (
     resolve_endpoint,
 )
 from bench.runs.manifest import build_manifest, manifest_sha256
-from bench.scoring.types import Policy
 
 POLICY_VERSION = "1"
 MAX_UNITS = 500_000

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from agents.contract import Limits
-from agents.endpoints import Endpoint
+from agents.model.endpoints import Endpoint
+from bench.grading.judges import RUBRIC_VERSION
+from bench.grading.types import Policy
 from bench.models import Dataset
-from bench.scoring.judges import RUBRIC_VERSION
-from bench.scoring.types import Policy
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CODE = ("agents", "bench")
-PROMPTS = ("agents/prompts", "bench/scoring/prompts")
+PROMPTS = ("agents/prompts", "bench/grading/prompts")
 
 
 def build_manifest(

@@ -8,8 +8,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from agents.contract import JSON, ToolResult, ToolSpec
+from bench.grading.normalise import normalise_text
 from bench.models import Task
-from bench.scoring.normalise import normalise_text
 
 PAGE = 12
 

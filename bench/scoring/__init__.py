@@ -1,1 +1,1 @@
-"""Scores: rules, judges, the one combination, and the statistics over them. No database here."""
+"""The names under which scripts outside the project call the statistics; the code is in ``bench.statistics``."""

@@ -1,4 +1,4 @@
-"""A whole visible history against many queries at once, in memory; see ``agents.iba.comparing``."""
+"""A whole visible history against many queries at once, in memory; see ``agents.toolkit.comparing``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from agents.contract import Evidence
-from agents.iba.comparing import Comparison
+from agents.toolkit.comparing import Comparison
 from bench.search.history import History, index_table
 from bench.search.vectors import embed_texts
 

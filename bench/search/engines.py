@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from agents.contract import Engine, Evidence, SearchUnavailable
-from agents.embeddings import EmbeddingError
-from agents.iba.comparing import Comparison
-from agents.iba.deep import deep_search
+from agents.model.embeddings import EmbeddingError
+from agents.toolkit.comparing import Comparison
 from bench.database import release_connection
 from bench.search.comparing import compare_history
+from bench.search.deep import deep_search
 from bench.search.history import History, Scores, load_history
 from bench.search.sessions import standardised, with_sessions
 from bench.search.vectors import EmbeddingsMissing, query_vector
@@ -59,7 +59,7 @@ class HistorySearch:
             return search_history(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
 
     def compare(self, queries: Sequence[str]) -> Comparison:
-        """Every visible event against every query; see ``agents.iba.comparing``."""
+        """Every visible event against every query; see ``agents.toolkit.comparing``."""
         with self._our_fault():
             return compare_history(load_history(self.persona_id, self.as_of, self.hidden), tuple(queries))
 

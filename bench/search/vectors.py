@@ -10,10 +10,10 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from agents.embeddings import EmbeddingClient, Kind
+from agents.model.embeddings import EmbeddingClient, Kind
 from bench.models import Event, EventVector, TextVector
+from bench.services import services
 from bench.texts import text_sha256
-from iba_site import services
 
 Vectors = NDArray[np.float32]
 CHUNK = 256
@@ -32,7 +32,7 @@ def _client(url: str, model: str, key: str) -> EmbeddingClient:
 
 
 def client() -> EmbeddingClient:
-    url = services.embeddings_url()
+    url = services().embeddings_url()
     if not url:
         raise EmbeddingsMissing(
             "no embedding endpoint: run `python -m iba_site.services start embeddings`, or set EMBEDDINGS_URL"

@@ -199,11 +199,11 @@ def _lasting_port(name: str) -> int:
 
 def _start_embeddings() -> Record:
     warm = env.BASE_DIR / "bench" / "data" / "vectors.npz"
-    return _start_module("embeddings", "agents.offline.embed_server", *(["--warm", str(warm)] if warm.exists() else []))
+    return _start_module("embeddings", "bench.embedding.server", *(["--warm", str(warm)] if warm.exists() else []))
 
 
 def _start_offline() -> Record:
-    return _start_module("offline", "agents.offline.server", "--embeddings-url", embeddings_url())
+    return _start_module("offline", "bench.reader.server", "--embeddings-url", embeddings_url())
 
 
 def _start_worker(name: str) -> Record:

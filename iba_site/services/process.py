@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 
-class ServiceError(Exception):
+class ServiceError(OSError):
     """A service cannot be started; the message says what is wrong and what to do."""
 
 

@@ -30,7 +30,7 @@ from agents.contract import (
     Topic,
     Usage,
 )
-from agents.offline.mind import answer
+from bench.reader.mind import answer
 
 AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)  # a Monday
 LIMITS = Limits(evidence_events=12, evidence_tokens=600)

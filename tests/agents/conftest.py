@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def embeddings_url() -> Iterator[str]:
-    with python_server("-m", "agents.offline.embed_server", "--port", "0") as (url, _):
+    with python_server("-m", "bench.embedding.server", "--port", "0") as (url, _):
         yield url
 
 
@@ -42,7 +42,7 @@ def offline_url(embeddings_url: str) -> Iterator[str]:
 def stand_in_url(embeddings_url: str) -> Iterator[str]:
     """The stand-in as it is served to the product."""
     arguments = ("--port", "0", "--embeddings-url", embeddings_url)
-    with python_server("-m", "agents.offline.server", *arguments) as (url, _):
+    with python_server("-m", "bench.reader.server", *arguments) as (url, _):
         yield url
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.offline.server import Embed, read_arguments, run
+from bench.reader.server import Embed, read_arguments, run
 
 
 def answer(body: dict[str, Any], embed: Embed) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.contract import JSON, BudgetExceeded, Limits
-from agents.llm import Endpoint, LocalGate, OpenAILLM, StoredCall
+from agents.model.client import Endpoint, LocalGate, OpenAILLM, StoredCall
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from agents.budget import evidence_tokens
 from agents.contract import (
     Action,
     ActionKind,
@@ -13,9 +12,10 @@ from agents.contract import (
     ToolCall,
     Trajectory,
 )
+from agents.contract.serialise import from_json, to_json
 from agents.registry import AGENTS, AgentSpec, method_names, resolve
 from agents.runner import run_agent
-from agents.serialise import from_json, to_json
+from agents.toolkit.budget import evidence_tokens
 from tests.agents.agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
 
 

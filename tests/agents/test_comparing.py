@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.iba.comparing import Comparison, compare, double_centred, standing_out, topical
-from agents.iba.retrieve import option_queries
+from agents.methods.iba.retrieve import option_queries
+from agents.toolkit.comparing import Comparison, compare, double_centred, standing_out, topical
 from tests.agents.agent_world import VOCABULARY, embed, history, search_over
 
 EVENTS = history()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.dates import action_day, announced, find_days, find_spans, search_window, validity
+from agents.toolkit.dates import action_day, announced, find_days, find_spans, search_window, validity
 
 NOW = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)  # a Monday
 

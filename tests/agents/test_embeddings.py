@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from openai import OpenAI
 
-from agents.embeddings import EmbeddingClient, EmbeddingRejected, EmbeddingUnavailable
-from agents.offline.embed_server import MODEL
+from agents.model.embeddings import EmbeddingClient, EmbeddingRejected, EmbeddingUnavailable
+from bench.embedding.server import MODEL
 from tests.agents.support import Script
 
 TEXTS = ["She sleeps at the window.", "ugh. 3rd time.", "Der Zug nach Köln fällt aus", "aisle seat, row 14"]
@@ -118,7 +118,7 @@ def test_many_threads_get_their_own_vectors(client):
 
 
 def test_a_server_that_is_not_there_is_named_with_the_remedy():
-    with pytest.raises(EmbeddingUnavailable, match=r"127\.0\.0\.1:9/v1 can't be reached .*embed_server"):
+    with pytest.raises(EmbeddingUnavailable, match=r"127\.0\.0\.1:9/v1 can't be reached .*make serve"):
         EmbeddingClient("http://127.0.0.1:9/v1", MODEL).embed(["a"], kind="query")
 
 

@@ -14,13 +14,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from agents.contract import Cancelled, ModelUnavailable
-from agents.gates import LocalGate, RedisGate
-from agents.llm import Endpoint
+from agents.model.client import Endpoint
+from agents.model.limits import LocalGate, RedisGate
 from tests.agents.support import ROOT
 
 HOLDER = """
 import sys, signal, redis
-from agents.llm import Endpoint, RedisGate
+from agents.model.client import Endpoint, RedisGate
 endpoint = Endpoint("e", "http://h/v1", "m", max_in_flight=1, timeout_s=0.4)
 gate = RedisGate(redis.Redis(unix_socket_path=sys.argv[1]), lease_margin_s=0.1)
 with gate.slot(endpoint, 1, wait_s=5):

@@ -1,18 +1,18 @@
 import json
 from datetime import timedelta
 
-from agents.acting import Brief, Draft
-from agents.arguments import cleaned, described, options_in, problems
 from agents.contract import BadReply, Constraint, ConstraintKind, ConstraintStatus, Evidence, Reply, ToolSpec
-from agents.iba.act import act
-from agents.iba.agent import run
-from agents.iba.consequences import consequences
-from agents.iba.deep import deep_search
-from agents.iba.model import Alignment, EvidenceNet
-from agents.iba.retrieve import retrieve
-from agents.iba.think import accept, think
-from agents.iba.topics import asked_by_tools
-from agents.iba.verify import repair
+from agents.methods.iba.act import act
+from agents.methods.iba.agent import run
+from agents.methods.iba.consequences import consequences
+from agents.methods.iba.model import Alignment, EvidenceNet
+from agents.methods.iba.retrieve import retrieve
+from agents.methods.iba.think import accept, think
+from agents.methods.iba.topics import asked_by_tools
+from agents.methods.iba.verify import repair
+from agents.toolkit.acting import Brief, Draft
+from agents.toolkit.arguments import cleaned, described, options_in, problems
+from bench.search.deep import deep_search
 from tests.agents.agent_world import (
     AS_OF,
     BOOK_TRAIN,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.contract import Constraint, ConstraintKind, ConstraintStatus, Polarity
-from agents.iba.align import align, contradict
+from agents.methods.iba.align import align, contradict
 
 AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)
 DATES = {f"ev{number}": AS_OF - timedelta(days=3 * number + 1) for number in range(12)}

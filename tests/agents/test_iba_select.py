@@ -3,9 +3,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.budget import evidence_tokens, fit
 from agents.contract import Evidence, Limits
-from agents.iba.select import STATE, Candidate, choose, fold
+from agents.methods.iba.select import STATE, Candidate, choose, fold
+from agents.toolkit.budget import evidence_tokens, fit
 from tests.agents.agent_world import LIMITS, at, history
 
 

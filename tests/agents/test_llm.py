@@ -22,8 +22,8 @@ from agents.contract import (
     ToolSpec,
     Usage,
 )
-from agents.llm import Endpoint
-from agents.transport import retry_after_s
+from agents.model.client import Endpoint
+from agents.model.transport import retry_after_s
 from tests.agents.support import MemoryStore, completion
 
 ASK = [{"role": "user", "content": "Which seat?"}]

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from agents.arguments import wrapped
-from agents.offline.mind import answer
-from agents.rendering import evidence_lines, now_line, tool_lines, topic_lines
+from agents.toolkit.arguments import wrapped
+from agents.toolkit.rendering import evidence_lines, now_line, tool_lines, topic_lines
+from bench.reader.mind import answer
 from tests.agents.agent_world import AS_OF, BOOK_TRAIN, SEARCH_TRAINS, VOCABULARY, embed, history
 
 VERDICTS = {"type": "object", "properties": {"verdicts": {"type": "array", "items": {"type": "object"}}}}

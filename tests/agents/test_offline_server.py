@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agents.contract import BadReply, ContextOverflow, Limits, ModelUnavailable, ToolSpec
-from agents.offline.faults import CONTENT_KINDS, Behaviour, split_model
+from bench.reader.faults import CONTENT_KINDS, Behaviour, split_model
 
 NUMBER = {
     "type": "object",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.offline.wording import find
+from bench.reader.wording import find
 
 
 @pytest.mark.parametrize(

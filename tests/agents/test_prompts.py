@@ -4,7 +4,8 @@ import pytest
 
 from agents.contract import Constraint, Evidence
 from agents.registry import method_names, resolve
-from agents.rendering import (
+from agents.runner import run_agent
+from agents.toolkit.rendering import (
     PROMPTS,
     evidence_lines,
     now_line,
@@ -14,7 +15,6 @@ from agents.rendering import (
     render,
     topic_lines,
 )
-from agents.runner import run_agent
 from tests.agents.agent_world import (
     LIMITS,
     VOCABULARY,
@@ -128,6 +128,6 @@ def test_no_opaque_id_and_nothing_of_gold_reaches_a_prompt(method: str, task) ->
 
 
 def test_a_constraint_line_keeps_its_id() -> None:
-    from agents.rendering import constraint_lines
+    from agents.toolkit.rendering import constraint_lines
 
     assert constraint_lines([Constraint("c7", "", "", "One\ntwo")]) == "[c7] One two"

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from agents.contract import ContextOverflow, Limits, ModelUnavailable
-from agents.llm import LocalGate
-from agents.transport import ATTEMPTS
+from agents.model.client import LocalGate
+from agents.model.transport import ATTEMPTS
 from tests.agents.support import python_server
 
 HELLO = [{"role": "user", "content": "Name one city in France."}]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.structured import NoObject, allows_strict, extract_object
+from agents.model.structured import NoObject, allows_strict, extract_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(),

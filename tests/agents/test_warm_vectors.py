@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.offline.embed_server import MODEL
-from agents.offline.warm import WarmVectors
+from bench.embedding.server import MODEL
+from bench.embedding.warm import WarmVectors
 
 SHIPPED = Path(__file__).resolve().parents[2] / "bench" / "data" / "vectors.npz"
 

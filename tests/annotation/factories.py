@@ -10,8 +10,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
 from agents.contract import Action, ActionKind, Step, Termination
-from agents.contract import Trajectory as Course
-from agents.serialise import to_json
+from agents.contract import Trajectory as Recorder
+from agents.contract.serialise import to_json
+from bench.grading.store import append_verdicts, rubric_version, rule_verdicts, score_trajectories
 from bench.models import (
     Checkpoint,
     Dataset,
@@ -26,7 +27,6 @@ from bench.models import (
     UnitStatus,
     Verdict,
 )
-from bench.scoring.store import append_verdicts, rubric_version, rule_verdicts, score_trajectories
 from bench.texts import text_sha256
 
 AS_OF = datetime(2025, 3, 14, 18, 30, tzinfo=UTC)
@@ -157,7 +157,7 @@ def act(run: Run, task: Task, method: str) -> Trajectory:
         if calls
         else Action(ActionKind.GENERATE, text=PLAN)
     )
-    course = Course(Termination.COMPLETED, steps=_steps(method, calls, arguments), action=action)
+    course = Recorder(Termination.COMPLETED, steps=_steps(method, calls, arguments), action=action)
     trajectory = Trajectory.objects.create(
         unit=unit, termination="completed", data=to_json(course),
         committed=[{"tool": "book_table", "arguments": arguments}] if calls else [],

@@ -2,7 +2,7 @@ import pytest
 
 from annotation.adjudication import AlreadySettled, find_case, next_case, settle
 from bench.models import CheckpointScore, Verdict
-from bench.scoring.results import results_of
+from bench.results.report import results_of
 from tests.annotation.factories import grade
 
 

@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from bench.scoring.agreement_report import agreement_of
+from bench.results.agreement_report import agreement_of
 from tests.annotation.factories import grade, judge
 
 MEASURES = ("raw", "ac1", "alpha", "kappa", "prevalence")

@@ -11,7 +11,7 @@ from annotation.models import Assignment, DraftGrade
 from annotation.queue import LEASE, AlreadySubmitted, take_next
 from bench.exports import export_results
 from bench.models import Checkpoint, CheckpointScore, Run, Verdict
-from bench.scoring.results import results_of
+from bench.results.report import results_of
 from tests.annotation.factories import grade as give
 from tests.annotation.factories import make_cast, make_run
 

@@ -9,15 +9,15 @@ import pytest
 from django.db import connection
 
 from agents.contract import Cancelled, Limits, LLMError, Usage
-from agents.endpoints import StoredCall
+from agents.model.endpoints import StoredCall
 from agents.registry import AGENTS
 from bench.models import Endpoint, EventVector, ModelCall, Trajectory, Unit, Verdict
+from bench.results.report import results_of
 from bench.runs import tasks, worker
 from bench.runs.calls import BooksUnavailable, DatabaseStore, StopSign, redis_client
 from bench.runs.execute import act
 from bench.runs.launch import launch_run
 from bench.runs.worker import holding
-from bench.scoring.results import results_of
 from bench.search import vectors
 from tests.bench.live import canonical, wait_until_over
 

@@ -10,13 +10,13 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as QueueError
 
 from agents.contract import BudgetExceeded, Usage
-from agents.endpoints import StoredCall
+from agents.model.endpoints import StoredCall
 from bench.models import Endpoint, ModelCall, Run, Unit
+from bench.results.report import results_of
 from bench.runs import claim as hands
 from bench.runs import tasks
 from bench.runs.calls import DatabaseStore
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget, start
-from bench.scoring.results import results_of
 from tests.annotation.factories import make_run
 from tests.bench.live import wait_for, wait_until_over
 

@@ -71,7 +71,7 @@ def test_every_prompt_file_stands_in_it_by_its_hash(wish):
     files = {str(p.relative_to(manifests.ROOT)) for p in manifests.ROOT.glob("agents/prompts/**/*.md")}
     assert files
     assert files <= set(manifest["prompts"])
-    assert any(name.startswith("bench/scoring/prompts/") for name in manifest["prompts"])
+    assert any(name.startswith("bench/grading/prompts/") for name in manifest["prompts"])
 
 
 def test_neither_key_nor_address_is_in_it(wish):

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from bench.models import ModelCall, Trajectory, Unit
+from bench.results.report import METRICS, results_of
 from bench.runs.launch import launch_run
-from bench.scoring.results import METRICS, results_of
 from tests.bench.live import canonical, wait_until_over
 
 METHODS = ["iba", "rag", "recency", "no_history"]

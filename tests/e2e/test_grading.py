@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from annotation.batches import Choice, create_batch
 from annotation.models import Batch, DraftGrade
 from bench.models import Run, Verdict
-from bench.scoring.results import results_of
+from bench.results.report import results_of
 from tests.annotation.factories import make_run
 
 

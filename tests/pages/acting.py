@@ -16,10 +16,10 @@ from agents.contract import (
     Termination,
     Usage,
 )
-from agents.contract import Trajectory as Course
-from agents.serialise import to_json
+from agents.contract import Trajectory as Recorder
+from agents.contract.serialise import to_json
+from bench.grading.store import append_verdicts, rubric_version, score_trajectories
 from bench.models import Checkpoint, Event, Trajectory, Unit, UnitStatus, Verdict
-from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
 
 PASS = ""
 
@@ -77,7 +77,7 @@ def _course(
     lost: Mapping[int, str],
     text: str,
     arguments: Mapping[str, object] | None,
-) -> Course:
+) -> Recorder:
     events: dict[str, Event] = {}
     constraints: list[Constraint] = []
     plan: list[str] = []
@@ -98,7 +98,7 @@ def _course(
     calls = unit.task.scenario.action_kind == "call_api"
     first = next(iter(arguments or {"party": 2})) if calls else "2"
     part = f"argument:{first}" if calls else "sentence:2"
-    return Course(
+    return Recorder(
         termination=Termination.COMPLETED,
         steps=tuple(Step(stage, "code", f"Did the {stage} stage.", {"stage": stage}) for stage in stages),
         evidence=tuple(Evidence(key, e.occurred_at, e.channel, e.text) for key, e in events.items()),

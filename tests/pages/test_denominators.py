@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pytest_django.asserts import assertContains
 
-from bench.dashboards.queries.overview import satisfaction_by_dimension, success_by_scenario, success_forest
 from bench.models import CheckpointScore, Domain, Run, Trajectory
-from bench.scoring.results import results_of
+from bench.pages.queries.overview import satisfaction_by_dimension, success_by_scenario, success_forest
+from bench.results.report import results_of
 
 
 def lose_a_dinner(run: Run) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.dashboards import numbers
-from bench.dashboards.charts import IntervalRow, axis_end, forest
+from bench.pages import numbers
+from bench.pages.charts import IntervalRow, axis_end, forest
 
 
 def test_an_interval_decides_how_many_digits_are_shown():

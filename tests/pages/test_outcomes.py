@@ -7,12 +7,12 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from bench.access import Role, role_of
+from bench.grading.store import append_verdicts, rubric_version, score_trajectories
 from bench.models import CheckpointScore, Persona, Run, Trajectory, Verdict
+from bench.results.agreement_report import agreement_of
+from bench.results.report import compute, results_of
 from bench.runs.launch import plan_run, start
-from bench.scoring.agreement_report import agreement_of
-from bench.scoring.results import compute, results_of
-from bench.scoring.store import append_verdicts, rubric_version, score_trajectories
-from iba_site.access import Role, role_of
 from tests.pages.acting import act_out
 from tests.pages.conftest import JUDGES, finish, make_endpoints
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
 from bench.models import Dataset, Run, Trajectory
-from bench.scoring.results import results_of
+from bench.results.report import results_of
 from tests.pages.conftest import finish, make_run, trajectory_of
 
 PAGES = (

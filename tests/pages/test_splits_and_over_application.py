@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
+from bench.grading.store import score_trajectories
 from bench.models import Checkpoint, CheckpointScore, Event, EventLabel, Persona, Run, Trajectory
-from bench.scoring.store import score_trajectories
 from tests.pages.acting import grade
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 
-from iba_site.access import Role
+from bench.access import Role
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,10 +9,10 @@ from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client
 
+from bench.access import Role
 from bench.models import ApiToken, Endpoint, Run, Trajectory, Unit
+from bench.tokens import make_token
 from iba_site import services
-from iba_site.access import Role
-from iba_site.tokens import make_token
 from tests.annotation.factories import make_run
 
 PASSWORD = "correct horse battery"

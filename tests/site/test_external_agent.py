@@ -11,9 +11,9 @@ from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
 from bench.models import EventLabel, ExternalSession, Run, Trajectory, Unit, UnitStatus
 from bench.runs.execute import judge
+from bench.tokens import make_token
 from examples import http_agent
 from iba_site import services
-from iba_site.tokens import make_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

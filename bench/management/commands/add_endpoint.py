@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from agents.endpoints import Endpoint as ModelEndpoint
+from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.management.base import JsonCommand
 from bench.models import Endpoint
 from bench.runs.endpoints import encrypt_key, is_offline

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 
 from bench.management.base import JsonCommand
-from iba_site.tokens import make_token
+from bench.tokens import make_token
 
 
 class Command(JsonCommand):

@@ -9,8 +9,8 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
+from bench.access import Role
 from bench.management.base import JsonCommand
-from iba_site.access import Role
 
 
 class Command(JsonCommand):

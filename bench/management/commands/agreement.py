@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from bench.management.base import JsonCommand
 from bench.models import Run
-from bench.scoring.agreement_report import agreement_of
+from bench.results.agreement_report import agreement_of
 
 
 class Command(JsonCommand):

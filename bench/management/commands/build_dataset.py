@@ -10,7 +10,7 @@ from bench.catalogue.store import store_catalogue
 from bench.generation.authors import author_of
 from bench.generation.build import Recipe, build_dataset
 from bench.management.base import JsonCommand
-from iba_site import services
+from bench.services import services
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
@@ -33,7 +33,7 @@ class Command(JsonCommand):
         author_of(recipe.author, options["model"])
         catalogue = load_catalogue()
         store_catalogue(catalogue)
-        services.ensure("embeddings")
+        services().ensure("embeddings")
         dataset = build_dataset(catalogue, recipe, model=options["model"], say=self.say)
         self.say(f"{dataset}: {dataset.summary['personas']} personas, {dataset.summary['tasks']} tasks")
         return {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256, **dataset.summary}

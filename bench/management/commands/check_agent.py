@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from bench.conformance import check_agent
 from bench.management.base import JsonCommand
 from bench.runs.endpoints import is_offline
-from iba_site import services
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -19,7 +19,7 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         if is_offline(options["model"]):
-            services.ensure("embeddings", "offline")
+            services().ensure("embeddings", "offline")
         checks = check_agent(options["method"], options["model"])
         for check in checks:
             detail = f": {check['detail']}" if check["detail"] else ""

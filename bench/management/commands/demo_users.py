@@ -4,10 +4,10 @@ import os
 import secrets
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 
 from bench.management.base import JsonCommand
-from iba_site.env import home
 
 USERS = {
     "admin": "admin",
@@ -23,7 +23,7 @@ class Command(JsonCommand):
     help = "Make the demo logins with passwords of their own, and print them."
 
     def run(self, **options: Any) -> dict[str, Any]:
-        path = home() / "demo_logins"
+        path = settings.IBA_HOME / "demo_logins"
         passwords = dict(line.split() for line in path.read_text().splitlines()) if path.exists() else {}
         for name, role in USERS.items():
             user, created = User.objects.get_or_create(username=name)

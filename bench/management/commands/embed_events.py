@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from bench.management.base import JsonCommand
 from bench.models import Dataset
 from bench.search.vectors import index_events
-from iba_site import services
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -20,5 +20,5 @@ class Command(JsonCommand):
         dataset = Dataset.objects.newest(options["dataset"])
         if dataset is None:
             raise ValueError(f"unknown dataset {options['dataset']!r}")
-        services.ensure("embeddings")
+        services().ensure("embeddings")
         return {"embedded": index_events(dataset.personas.values_list("pk", flat=True))}

@@ -15,7 +15,7 @@ from bench.search import HistorySearch
 from bench.search.evaluate import Probe, evaluate
 from bench.search.gold import dataset_probes
 from bench.search.vectors import embed_texts, index_events
-from iba_site import services
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -30,7 +30,7 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         engines = [_engine(name) for name in options["engines"].split(",") if name]
-        services.ensure("embeddings")
+        services().ensure("embeddings")
         if options["source"] == "locomo":
             if not options["path"]:
                 raise ValueError("--path is missing: name the LoCoMo file")

@@ -9,7 +9,7 @@ from bench.importers.histories import locomo_histories, read_jsonl, write_histor
 from bench.importers.locomo import read_locomo
 from bench.management.base import JsonCommand
 from bench.search.vectors import index_events
-from iba_site import services
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -24,7 +24,7 @@ class Command(JsonCommand):
         path = Path(options["path"])
         histories = read_jsonl(path) if options["format"] == "jsonl" else locomo_histories(read_locomo(path))
         dataset = write_histories(options["name"], options["format"], histories)
-        services.ensure("embeddings")
+        services().ensure("embeddings")
         embedded = index_events(dataset.personas.values_list("pk", flat=True))
         return {
             "name": dataset.name,

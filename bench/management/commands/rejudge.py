@@ -8,7 +8,7 @@ from bench.management.base import JsonCommand
 from bench.models import Run
 from bench.runs.endpoints import is_offline, resolve_endpoint
 from bench.runs.execute import rejudge
-from iba_site import services
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -27,7 +27,7 @@ class Command(JsonCommand):
         judges = [word.strip() for word in options["judges"].split(",") if word.strip()]
         judges = judges or list(run.manifest["policy"]["panel"])
         if any(is_offline(judge) for judge in judges):
-            services.ensure("embeddings", "offline")
+            services().ensure("embeddings", "offline")
         for judge in judges:
             resolve_endpoint(judge)
         graded = rejudge(run, judges)

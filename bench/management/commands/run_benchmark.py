@@ -9,14 +9,14 @@ from bench.generation.build import with_noise
 from bench.management.base import JsonCommand
 from bench.management.table import results_table, sweep_table
 from bench.models import Run, RunStatus
+from bench.results.report import results_of
 from bench.runs.endpoints import is_offline
 from bench.runs.launch import check_models_answer, plan_run, start
 from bench.runs.presets import PRESETS, Preset
 from bench.runs.progress import progress_of
 from bench.runs.tasks import dispatch
 from bench.runs.worker import workers_alive
-from bench.scoring.results import results_of
-from iba_site import services
+from bench.services import services
 
 POLL_S = 0.5
 NO_WORKER_AFTER_S = 30
@@ -58,7 +58,7 @@ class Command(JsonCommand):
         started = time.monotonic()
         plan = plan_run(**wish)
         models = [plan.model, *plan.judges]
-        services.ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
+        services().ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
         check_models_answer(plan)
         run = _known(wish) if reuse else None
         if run is None:
@@ -107,8 +107,8 @@ class Command(JsonCommand):
                 return
             if workers_alive():
                 last_seen = time.monotonic()
-            elif services.is_embedded():  # at the start, or where it was stopped or killed since
-                services.ensure("worker")
+            elif services().is_embedded():  # at the start, or where it was stopped or killed since
+                services().ensure("worker")
             if time.monotonic() - last_seen > NO_WORKER_AFTER_S:
                 raise ValueError(
                     f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then."

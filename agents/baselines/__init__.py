@@ -1,1 +1,0 @@
-"""Baselines that IBA-Agent must beat, one file each. All act through ``agents.acting``."""

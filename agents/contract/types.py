@@ -1,0 +1,252 @@
+"""The data that passes between benchmark and agent: frozen, typed, without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+TRAJECTORY_FORMAT = 1
+
+JSON = dict[str, Any]
+
+
+class ActionKind(StrEnum):
+    """The two kinds of action in the paper's action space Y."""
+
+    GENERATE = "generate"
+    CALL_API = "call_api"
+
+
+class Termination(StrEnum):
+    """How a trajectory ended. Every ending is one of these."""
+
+    COMPLETED = "completed"
+    NO_ACTION = "no_action"  # the agent finished without text or committing call
+    STEP_LIMIT = "step_limit"
+    CALL_LIMIT = "call_limit"
+    DEADLINE = "deadline"
+    BUDGET = "budget"  # the run's money is spent
+    CONTEXT_OVERFLOW = "context_overflow"
+    BAD_OUTPUT = "bad_output"  # unusable reply after the bounded repair
+    MODEL_ERROR = "model_error"  # endpoint down, refused, or wrong key
+    AGENT_ERROR = "agent_error"  # the agent's own code raised
+    CANCELLED = "cancelled"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """True where the ending says nothing about the agent: left out of the means, counted beside them."""
+        return self in {Termination.BUDGET, Termination.MODEL_ERROR, Termination.CANCELLED}
+
+
+class Engine(StrEnum):
+    BM25 = "bm25"
+    DENSE = "dense"
+    HYBRID = "hybrid"
+    DEEP = "deep"
+
+
+class Polarity(StrEnum):
+    FOR = "for"
+    AGAINST = "against"
+
+
+class ConstraintKind(StrEnum):
+    TRAIT = "trait"  # long-term
+    STATE = "state"  # short-term, ends
+    CONDITIONAL = "conditional"  # holds only in its scope
+
+
+class ConstraintStatus(StrEnum):
+    """What alignment decided; every status but ACTIVE has a reason."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    OVERRIDDEN = "overridden"  # a state wins for now
+    SUPERSEDED = "superseded"  # something newer with the same key and scope
+    EXPIRED = "expired"
+    OUT_OF_SCOPE = "out_of_scope"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a dimension, as anybody may read it."""
+
+    slug: str
+    label: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One preference dimension of the public vocabulary: the question, not anybody's answer."""
+
+    slug: str  # "<domain>.<dimension>"
+    name: str
+    question: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool in the OpenAI function shape. ``commits`` marks the one call that acts."""
+
+    name: str
+    description: str
+    parameters: JSON  # JSON schema of the arguments
+    commits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """Everything an agent may know of a task before it searches."""
+
+    task_id: str
+    domain: str
+    scenario: str  # the scenario's public name
+    request: str
+    as_of: datetime
+    action_kind: ActionKind
+    tools: tuple[ToolSpec, ...]  # empty for GENERATE
+    vocabulary: tuple[Topic, ...]  # every dimension of every domain; the same for every task
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One event of the history as retrieval returned it. ``event_id`` is opaque and says nothing of gold."""
+
+    event_id: str
+    occurred_at: datetime
+    channel: str
+    text: str
+    score: float = 0.0
+    topic: str = ""  # the topic it was retrieved for; "" where none
+    support: tuple[str, ...] = ()  # ids of near duplicates folded into this one
+    vector: tuple[float, ...] = field(
+        default=(), repr=False, compare=False
+    )  # unit length; () where the engine has none
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One thing that the user has shown, with what shows it."""
+
+    constraint_id: str
+    dimension: str  # "<domain>.<dimension>", or "" for free text
+    value: str  # slug of an option, or "" where unknown or free text
+    text: str  # one sentence
+    polarity: Polarity = Polarity.FOR
+    kind: ConstraintKind = ConstraintKind.TRAIT
+    scope: str = ""  # e.g. "with_children"; "" holds everywhere
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None  # None: open
+    strength: float = 0.5  # 0..1
+    evidence: tuple[str, ...] = ()  # event ids, never empty once accepted
+    status: ConstraintStatus = ConstraintStatus.DRAFT
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.cost_usd + other.cost_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the trajectory: what was done in which stage, with data a page can show."""
+
+    stage: str  # "retrieve", "think", "align", "plan", "act", "verify", ...
+    kind: str  # "model", "search", "tool", "code", "note"
+    summary: str  # one sentence for people
+    data: JSON = field(default_factory=dict)  # JSON-serialisable detail
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Explanation: one argument or sentence of the action, the constraint behind it, the events behind that."""
+
+    part: str  # "argument:seat" or "sentence:2"
+    constraint_id: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What the agent did: a text, or the committing call as it was accepted."""
+
+    kind: ActionKind
+    text: str = ""
+    tool: str = ""
+    arguments: JSON = field(default_factory=dict)
+    would_ask: tuple[str, ...] = ()  # arguments left null because a hard constraint stayed unresolved
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """The whole course of one agent on one task."""
+
+    termination: Termination
+    steps: tuple[Step, ...] = ()
+    evidence: tuple[Evidence, ...] = ()  # all that a model saw; within limits.evidence_events
+    constraints: tuple[Constraint, ...] = ()  # all drawn, with their status
+    plan: tuple[str, ...] = ()  # ids of the constraints that the plan acts on
+    action: Action | None = None
+    links: tuple[Link, ...] = ()
+    usage: Usage = Usage()
+    error: str = ""
+    format: int = TRAJECTORY_FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One budget for every method, asserted by the runner on what came back."""
+
+    evidence_events: int = 40  # events a model may see, in all
+    evidence_tokens: int = 3200  # about 4 characters a token, over the same events
+    model_calls: int = 24
+    tool_calls: int = 12
+    repairs: int = 2
+    max_tokens: int = 2400  # per reply
+    temperature: float = 0.0
+    deadline_s: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    call_id: str
+    name: str
+    arguments: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered. ``accepted`` is True only for a committing call that went through."""
+
+    ok: bool
+    content: JSON  # {"items": [...]} or {"confirmation": ...} or {"error": ...}
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of a model."""
+
+    text: str
+    parsed: JSON | None = None  # where a schema was asked for
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    finish_reason: str = "stop"
+    replayed: bool = False  # answered from the call store, not bought again

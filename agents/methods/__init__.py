@@ -1,0 +1,1 @@
+"""The contestants. None imports another."""

@@ -1,0 +1,80 @@
+"""A tool loop: the model searches the history and calls the task's tools as it likes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agents.contract import (
+    LLM,
+    Action,
+    ActionKind,
+    CallTool,
+    Limits,
+    Search,
+    TaskInput,
+    Termination,
+    ToolCall,
+    ToolSpec,
+    Trajectory,
+)
+from agents.methods.iba.fc import SUBMIT, assistant_message, tool_message
+from agents.toolkit.budget import fit
+from agents.toolkit.recorder import Recorder
+from agents.toolkit.rendering import chat, evidence_lines, task_values
+
+TURNS = 10
+HITS = 6  # events a search shows at most
+SEARCH = ToolSpec(
+    "search_history",
+    "Searches the person's history: messages, purchases, calendar, notes.",
+    {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "What to look for"}},
+        "required": ["query"],
+    },
+)
+
+
+def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits) -> Trajectory:
+    """Ends with the committing call, without one when the model stops calling, or at the step limit."""
+    tools = (SEARCH, *(task.tools or (SUBMIT,)))
+    with Recorder(llm=llm, call_tool=call_tool, limits=limits) as course:
+        messages: list[Mapping[str, Any]] = chat("react/loop", **task_values(task))
+        for _ in range(TURNS):
+            reply = course.complete(messages, stage="react", tools=tools)
+            if not reply.tool_calls:
+                return course.trajectory()
+            messages.append(assistant_message(reply))
+            messages.extend(
+                tool_message(call, _answer(task, call, course, search, limits)) for call in reply.tool_calls
+            )
+            if course.action is not None:
+                return course.trajectory()
+    return course.trajectory(Termination.STEP_LIMIT)
+
+
+def _answer(task: TaskInput, call: ToolCall, course: Recorder, search: Search, limits: Limits) -> str:
+    """Runs one call and gives the text that the model reads."""
+    if call.name == SEARCH.name:
+        return _search(str(call.arguments.get("query", "")), course, search, limits)
+    if call.name == SUBMIT.name and task.action_kind is ActionKind.GENERATE:
+        text = str(call.arguments.get("text", "")).strip()
+        course.action = Action(ActionKind.GENERATE, text=text) if text else None
+        return json.dumps({"confirmation": "handed over"} if text else {"error": "the text is empty"})
+    if course.action is not None:
+        return json.dumps({"error": "already committed"})
+    result = course.call_tool(call.name, call.arguments)
+    if result.accepted:
+        course.action = Action(ActionKind.CALL_API, tool=call.name, arguments=call.arguments)
+    return json.dumps(result.content, ensure_ascii=False)
+
+
+def _search(query: str, course: Recorder, search: Search, limits: Limits) -> str:
+    """Hits that are new and within what is left of the budget."""
+    known = {item.event_id for item in course.evidence}
+    hits = [hit for hit in search(query, k=2 * HITS) if hit.event_id not in known][:HITS]
+    kept = fit((*course.evidence, *hits), limits)
+    fresh = kept[len(course.evidence) :]
+    course.evidence = kept
+    course.note("retrieve", "search", f"Searched the history: {len(fresh)} new events.", query=query)
+    return f"## Evidence\n{evidence_lines(fresh)}"

@@ -1,0 +1,178 @@
+"""Stage 4, second half: check the whole course, repair it at most so often, keep the better draft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.contract import JSON, LLM, ActionKind, Constraint, Limits, Link, Step, TaskInput
+from agents.methods.iba.model import Checked
+from agents.toolkit import arguments as args
+from agents.toolkit.acting import Brief, Draft, bullets, describe, draft
+from agents.toolkit.rendering import chat, constraint_lines, item_lines, quoted, task_values, tool_lines
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"[^\W_]{3,}")
+LINK_OVERLAP = 0.5  # share of a sentence's or a constraint's words that must be shared, where no check said where
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A draft with what code and the model found about it."""
+
+    draft: Draft
+    problems: tuple[str, ...]
+    checks: tuple[Checked, ...]
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        return tuple(check.constraint_id for check in self.checks if check.met is False)
+
+    @property
+    def faults(self) -> tuple[int, int]:
+        """Smaller is better: problems that code found count before constraints that are not met."""
+        return len(self.problems), len(self.unmet)
+
+
+def verify(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM) -> Verified:
+    """Code first, then one model call with one binary check for each active constraint."""
+    found = code_problems(task, done)
+    if not brief.constraints:
+        return Verified(done, found, ())
+    tools = [args.committing_tool(task)] if task.action_kind is ActionKind.CALL_API else []
+    chosen = [item for item in done.items if str(item.get("id")) in {str(v) for v in (done.arguments or {}).values()}]
+    reply = llm.complete(
+        chat(
+            "iba/verify",
+            **task_values(task),
+            tools=tool_lines(tools),
+            plan=bullets([item.text for item in brief.constraints]),
+            items=item_lines(chosen),
+            draft=quoted(describe(task, done)),
+            checks=constraint_lines(brief.constraints),
+        ),
+        stage="verify",
+        schema=_schema(),
+    )
+    return Verified(done, found, _checks((reply.parsed or {}).get("checks", []), brief.constraints))
+
+
+def code_problems(task: TaskInput, done: Draft) -> tuple[str, ...]:
+    """What is wrong without asking anybody: an empty text, or arguments against schema and look-ups."""
+    if done.arguments is None:
+        return () if done.text else ("the text is empty",)
+    return args.problems(done.arguments, args.committing_tool(task), done.items)
+
+
+def repair(
+    task: TaskInput, first: Draft, brief: Brief, *, llm: LLM, limits: Limits
+) -> tuple[Verified, tuple[Step, ...]]:
+    """At most ``limits.repairs`` new drafts; the one with the fewest faults is kept, the earlier one where equal."""
+    best = verify(task, first, brief, llm=llm)
+    steps = [_step("Checked the first draft", best)]
+    for number in range(1, limits.repairs + 1):
+        if best.faults == (0, 0):
+            break
+        redone = draft(
+            task, brief, llm=llm, items=best.draft.items, before=best.draft, failed=failures(best, brief.constraints)
+        )
+        if redone == best.draft:
+            steps.append(Step("verify", "note", "The repair changed nothing, so no further one was tried."))
+            break
+        checked = verify(task, redone, brief, llm=llm)
+        better = checked.faults < best.faults
+        steps.append(_step(f"Repair {number}: {'kept' if better else 'not better, dropped'}", checked))
+        best = checked if better else best
+    return best, tuple(steps)
+
+
+def failures(verified: Verified, constraints: Sequence[Constraint]) -> list[str]:
+    texts = {item.constraint_id: item.text for item in constraints}
+    return [*verified.problems, *(f"[{item}] {texts[item]}" for item in verified.unmet)]
+
+
+def links(verified: Verified, task: TaskInput, constraints: Sequence[Constraint]) -> tuple[Link, ...]:
+    """Why each argument or sentence is as it is. Where a check named no place, shared words decide."""
+    places = {check.constraint_id: check for check in verified.checks}
+    found = []
+    for item in constraints:
+        check = places.get(item.constraint_id)
+        if check is not None and check.met is not True:
+            continue
+        part = _part(check.where, verified.draft) if check else ""
+        part = part or _nearest_part(item, verified.draft, task)
+        if part:
+            found.append(Link(part, item.constraint_id, item.evidence))
+    return tuple(found)
+
+
+def _part(where: str, done: Draft) -> str:
+    if done.arguments is not None:
+        return f"argument:{where}" if where in done.arguments else ""
+    sentences = _sentences(done.text)
+    return f"sentence:{where}" if where.isdigit() and 1 <= int(where) <= len(sentences) else ""
+
+
+def _nearest_part(item: Constraint, done: Draft, task: TaskInput) -> str:
+    parts = _parts(done, task)
+    wanted = _words(item.text)
+    shares = [(len(wanted & _words(text)) / max(min(len(wanted), len(_words(text))), 1), name) for name, text in parts]
+    share, name = max(shares, default=(0.0, ""))
+    return name if share >= LINK_OVERLAP else ""
+
+
+def _parts(done: Draft, task: TaskInput) -> list[tuple[str, str]]:
+    if done.arguments is None:
+        return [(f"sentence:{number}", text) for number, text in enumerate(_sentences(done.text), 1)]
+    tool = args.committing_tool(task)
+    return [
+        (f"argument:{name}", args.option_texts(tool, name).get(str(value), str(value)))
+        for name, value in done.arguments.items()
+    ]
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text.replace("_", " ")))
+
+
+def _checks(rows: Sequence[JSON], constraints: Sequence[Constraint]) -> tuple[Checked, ...]:
+    """One check a constraint; a row for an unknown one is ignored, a missing one counts as not decided."""
+    by_id = {str(row.get("id")): row for row in rows}
+    meanings = {"yes": True, "no": False}
+    return tuple(
+        Checked(
+            item.constraint_id,
+            meanings.get(str(by_id.get(item.constraint_id, {}).get("met"))),
+            str(by_id.get(item.constraint_id, {}).get("where", "")),
+        )
+        for item in constraints
+    )
+
+
+def _schema() -> JSON:
+    row: JSON = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "met": {"type": "string", "enum": ["yes", "no", "not_applicable"]},
+            "where": {"type": "string"},
+        },
+        "required": ["id", "met", "where"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"checks": {"type": "array", "items": row}},
+        "required": ["checks"],
+        "additionalProperties": False,
+    }
+
+
+def _step(summary: str, verified: Verified) -> Step:
+    checks = [{"constraint": item.constraint_id, "met": item.met, "where": item.where} for item in verified.checks]
+    return Step("verify", "code", f"{summary}.", {"problems": list(verified.problems), "checks": checks})

@@ -1,0 +1,1 @@
+"""The client of a model's server: transport, replies, structured output, limits, embeddings."""

@@ -1,0 +1,84 @@
+"""Reads one chat completion: text, tool calls, the object of a schema, or what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agents.contract import JSON, ToolCall
+from agents.model.structured import Mode, NoObject, extract_object, schema_problem
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one answer holds; ``problem`` says why it can't be used, "" where it can."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    parsed: JSON | None
+    finish_reason: str
+    problem: str
+
+
+def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_tokens: int) -> Read:
+    """Reads one chat completion. Never raises for what a server may send; see ``Read.problem``."""
+    choices = response.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    said = choice.get("message")
+    message: JSON = said if isinstance(said, dict) else {}
+    text, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
+    calls, problem = _tool_calls(message.get("tool_calls"))
+    if mode == "tool":
+        text, calls, problem = _arguments_text(message) or text, (), ""
+    if not (problem or calls or text.strip()):
+        problem = "it is empty"
+    parsed = None
+    if not problem and schema is not None and not calls:
+        parsed, problem = _parse(text, schema)
+    if problem and finish == "length":
+        problem += f"; it was cut off at {max_tokens} tokens, so use fewer"
+    return Read(text, calls, parsed, finish, problem)
+
+
+def _parse(text: str, schema: JSON) -> tuple[JSON | None, str]:
+    try:
+        value = extract_object(text)
+    except NoObject as error:
+        return None, str(error)
+    problem = schema_problem(value, schema)
+    return (None, problem) if problem else (value, "")
+
+
+def _text(content: Any) -> str:
+    """Content is a string, null, or a list of parts of which the text ones count."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _tool_calls(items: Any) -> tuple[tuple[ToolCall, ...], str]:
+    """The calls, or none and the problem with the first that can't be read."""
+    calls = []
+    for number, item in enumerate(items if isinstance(items, list) else []):
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict):
+            return (), f"tool call {number} has no function"
+        arguments = function.get("arguments") or {}
+        try:
+            parsed = arguments if isinstance(arguments, dict) else json.loads(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
+            return (), f"the arguments of tool call {number} are not JSON ({error})"
+        if not isinstance(parsed, dict):
+            return (), f"the arguments of tool call {number} are not a JSON object"
+        calls.append(ToolCall(str(item.get("id") or f"call_{number}"), str(function.get("name", "")), parsed))
+    return tuple(calls), ""
+
+
+def _arguments_text(message: JSON) -> str:
+    """The raw arguments of the first call, for the forced tool that carries a schema's answer."""
+    items = message.get("tool_calls")
+    first = items[0] if isinstance(items, list) and items else None
+    function = first.get("function") if isinstance(first, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)

@@ -1,0 +1,131 @@
+"""Structured replies: asking for a schema, finding the object in a reply, repairing a bad one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from agents.contract import JSON
+from agents.toolkit.rendering import render
+
+Mode = Literal["json_schema", "tool", "prompt"]
+
+REPLY_TOOL = "reply"
+_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+
+
+class NoObject(ValueError):
+    """The text holds no JSON object, or one that is cut off. The message goes into the repair."""
+
+
+def extract_object(text: str) -> JSON:
+    """The first balanced JSON object in ``text``; prose, fences and thinking around it are passed over.
+
+    Raises NoObject. NaN and Infinity are not JSON.
+    """
+    text = _THINKING.sub("", text)
+    start, problem = text.find("{"), "it holds no JSON object"
+    while start >= 0:
+        end = _balanced_end(text, start)
+        if end < 0:
+            raise NoObject("its JSON object is cut off")
+        try:
+            value = json.loads(text[start:end], parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            problem = f"its JSON can't be read ({error})"
+        else:
+            return dict(value)
+        start = text.find("{", end)
+    raise NoObject(problem)
+
+
+def _balanced_end(text: str, start: int) -> int:
+    """Index after the brace that closes the one at ``start``; -1 where none does. Strings may hold braces."""
+    depth, in_string, escaped = 0, False, False
+    for index in range(start, len(text)):
+        char = text[index]
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"':
+            in_string = True
+        elif char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                return index + 1
+    return -1
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def schema_problem(value: JSON, schema: JSON) -> str:
+    """What is wrong with ``value``, in one line; "" where it satisfies the schema."""
+    error = best_match(Draft202012Validator(schema).iter_errors(value))
+    if error is None:
+        return ""
+    return f"at {error.json_path}: {error.message[:400]}"
+
+
+def allows_strict(schema: Any) -> bool:
+    """True where every object of the schema is closed and requires all it has, as strict mode asks."""
+    if isinstance(schema, list):
+        return all(allows_strict(part) for part in schema)
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        names = set(schema.get("properties", {}))
+        if schema.get("additionalProperties") is not False or names != set(schema.get("required", [])):
+            return False
+    return all(allows_strict(part) for part in schema.values())
+
+
+def ask_for_schema(request: JSON, schema: JSON, mode: Mode, *, spell_out: bool = False) -> JSON:
+    """A copy of ``request`` that asks for ``schema`` in the way ``mode`` names.
+
+    ``spell_out`` puts the schema into the last message too: for repairs, where
+    the server may have ignored the mode.
+    """
+    request = dict(request)
+    if mode == "json_schema":
+        wanted = {"name": REPLY_TOOL, "schema": schema, "strict": allows_strict(schema)}
+        request["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    elif mode == "tool":
+        function = {"name": REPLY_TOOL, "description": "Gives the answer.", "parameters": schema}
+        request["tools"] = [{"type": "function", "function": function}]
+        request["tool_choice"] = {"type": "function", "function": {"name": REPLY_TOOL}}
+    if mode == "prompt" or spell_out:
+        text = render("llm/schema", schema=json.dumps(schema, ensure_ascii=False))
+        request["messages"] = _with_user_text(request["messages"], text)
+    return request
+
+
+def repair_messages(messages: Sequence[Mapping[str, Any]], raw: str, problem: str) -> list[JSON]:
+    """``messages``, the bad reply and what is wrong with it. An empty one is not shown: servers refuse it."""
+    shown: list[JSON] = [dict(message) for message in messages]
+    if raw.strip():
+        shown.append({"role": "assistant", "content": raw})
+    return _with_user_text(shown, render("llm/repair", problem=problem))
+
+
+def _with_user_text(messages: Sequence[Mapping[str, Any]], text: str) -> list[JSON]:
+    """Adds to the last message where that is the user's: some chat templates refuse two in a row."""
+    copies = [dict(message) for message in messages]
+    last = copies[-1] if copies else {}
+    if last.get("role") == "user" and isinstance(last.get("content"), str):
+        last["content"] = f"{last['content']}\n\n{text}"
+    else:
+        copies.append({"role": "user", "content": text})
+    return copies

@@ -1,0 +1,1 @@
+"""What methods share: prompts, acting, the recorder, budget, dates."""

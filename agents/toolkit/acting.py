@@ -1,0 +1,179 @@
+"""The part that acts, shared by ``iba`` and the baselines, so that all of them differ only in what they know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.contract import JSON, LLM, Action, ActionKind, CallTool, Constraint, Evidence, TaskInput, ToolResult
+from agents.toolkit import arguments as args
+from agents.toolkit.rendering import (
+    NONE,
+    chat,
+    constraint_lines,
+    evidence_lines,
+    item_lines,
+    one_line,
+    quoted,
+    section,
+    task_values,
+    tool_lines,
+)
+
+LOOKUP_ROUNDS = 2
+ITEMS_SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the acting part is given beside the task. ``restate_last`` puts the constraints at the prompt's end."""
+
+    evidence: tuple[Evidence, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    unresolved: tuple[Constraint, ...] = ()
+    profile: str = ""
+    restate_last: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What would be committed: a text, or arguments for the committing tool."""
+
+    text: str = ""
+    arguments: JSON | None = None
+    items: tuple[JSON, ...] = ()  # what the look-ups found
+
+
+def early_sections(brief: Brief) -> str:
+    parts = [section("Profile", quoted(brief.profile) if brief.profile else "")]
+    if not brief.restate_last:
+        parts.append(_constraint_sections(brief))
+    parts.append(section("Evidence", evidence_lines(brief.evidence)))
+    return "\n".join(part for part in parts if part)
+
+
+def late_sections(brief: Brief, *, draft: str = "", failed: Sequence[str] = ()) -> str:
+    parts = [section("Draft", quoted(draft) if draft else ""), section("Failed checks", bullets(failed))]
+    if brief.restate_last:
+        parts.append(_constraint_sections(brief))
+    return "\n".join(part for part in parts if part)
+
+
+def _constraint_sections(brief: Brief) -> str:
+    return section("Unresolved", constraint_lines(brief.unresolved)) + section(
+        "Constraints", constraint_lines(brief.constraints)
+    )
+
+
+def bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {one_line(line)}" for line in lines) or NONE
+
+
+def look_up(task: TaskInput, *, llm: LLM, call_tool: CallTool) -> tuple[JSON, ...]:
+    """The items that the model's look-ups found, without repeats, in the order found."""
+    items: dict[str, JSON] = {}
+    asked: dict[str, str] = {}  # call -> what it found
+    for _ in range(LOOKUP_ROUNDS):
+        reply = llm.complete(
+            chat(
+                "act/lookups",
+                **task_values(task),
+                tools=tool_lines(args.read_only_tools(task)),
+                calls=bullets(list(asked.values())),
+                items=item_lines(list(items.values())[:ITEMS_SHOWN]),
+            ),
+            stage="look_up",
+            schema=_lookup_schema(task),
+        )
+        fresh = [call for call in (reply.parsed or {}).get("calls", []) if _key(call) not in asked]
+        if not fresh:
+            break
+        for call in fresh[:3]:
+            result = call_tool(call["tool"], call["arguments"])
+            found = result.content.get("error") or f"{len(result.content.get('items', []))} items"
+            asked[_key(call)] = f"{_key(call)}: {found}"
+            collect(items, result)
+    return tuple(items.values())
+
+
+def collect(items: dict[str, JSON], result: ToolResult) -> None:
+    """Adds the items of a look-up's answer, by id; a later answer about the same item adds its fields."""
+    for item in result.content.get("items", []):
+        key = str(item.get("id", json.dumps(item, sort_keys=True)))
+        items[key] = {**items.get(key, {}), **item}
+
+
+def _key(call: JSON) -> str:
+    return json.dumps({"tool": call["tool"], "arguments": call["arguments"]}, sort_keys=True, ensure_ascii=False)
+
+
+def _lookup_schema(task: TaskInput) -> JSON:
+    names = [tool.name for tool in args.read_only_tools(task)]
+    call = {
+        "type": "object",
+        "properties": {"tool": {"type": "string", "enum": names}, "arguments": {"type": "object"}},
+        "required": ["tool", "arguments"],
+    }
+    return {
+        "type": "object",
+        "properties": {"calls": {"type": "array", "items": call, "maxItems": 3}},
+        "required": ["calls"],
+    }
+
+
+def draft(
+    task: TaskInput, brief: Brief, *, llm: LLM, items: tuple[JSON, ...] = (), before: Draft | None = None,
+    failed: Sequence[str] = (),
+) -> Draft:  # fmt: skip
+    """One draft; with ``before`` and ``failed`` it is a repair of that draft."""
+    shown = describe(task, before) if before is not None else ""
+    late = late_sections(brief, draft=shown, failed=failed)
+    if task.action_kind is ActionKind.GENERATE:
+        reply = llm.complete(
+            chat("act/text", **task_values(task), early=early_sections(brief), late=late), stage="draft"
+        )
+        return Draft(text=reply.text.strip())
+    tool = args.committing_tool(task)
+    reply = llm.complete(
+        chat(
+            "act/arguments",
+            **task_values(task),
+            early=early_sections(brief),
+            tools=tool_lines([tool]),
+            items=item_lines(items[:ITEMS_SHOWN]),
+            late=late,
+        ),
+        stage="draft",
+        schema=args.wrapped(tool),
+    )
+    return Draft(arguments=args.cleaned((reply.parsed or {}).get("arguments", {}), tool), items=items)
+
+
+def describe(task: TaskInput, done: Draft) -> str:
+    """A draft as text: the text itself, or the call in words."""
+    if done.arguments is None:
+        return done.text
+    return args.described(done.arguments, args.committing_tool(task), done.items)
+
+
+def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | str:
+    """Makes the committing call, or hands over the text. Returns the tool's error where the call was not accepted."""
+    if done.arguments is None:
+        return Action(ActionKind.GENERATE, text=done.text) if done.text else "the text is empty"
+    tool = args.committing_tool(task)
+    result = call_tool(tool.name, done.arguments)
+    if not result.accepted:
+        return str(result.content.get("error", "the call was not accepted"))
+    return Action(ActionKind.CALL_API, tool=tool.name, arguments=done.arguments, would_ask=would_ask)
+
+
+def act_once(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Action | None:
+    """Look-ups, one draft, commit; a refused call is repaired once. None where nothing was accepted."""
+    items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
+    done = draft(task, brief, llm=llm, items=items)
+    outcome = commit(task, done, call_tool=call_tool)
+    if isinstance(outcome, str):
+        done = draft(task, brief, llm=llm, items=items, before=done, failed=[outcome])
+        outcome = commit(task, done, call_tool=call_tool)
+    return outcome if isinstance(outcome, Action) else None

@@ -1,0 +1,116 @@
+"""A notebook for one run of one agent: what it did so far survives whatever happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from agents.contract import (
+    JSON,
+    LLM,
+    Action,
+    CallLimitReached,
+    CallTool,
+    Constraint,
+    Evidence,
+    Limits,
+    Link,
+    Reply,
+    Step,
+    Termination,
+    ToolResult,
+    ToolSpec,
+    Trajectory,
+    Usage,
+)
+
+
+class Interrupted(Exception):
+    """The agent stopped in the middle. ``trajectory`` holds what it had done; ``__cause__`` says why."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        super().__init__("the agent stopped before its end")
+        self.trajectory = trajectory
+
+
+class Recorder:
+    """Records model calls and tool calls as steps. It is an ``LLM`` itself, so stages take it as one.
+
+    Used as a context manager: an exception inside leaves as ``Interrupted`` with the steps taken.
+    """
+
+    def __init__(self, *, llm: LLM, call_tool: CallTool, limits: Limits) -> None:
+        self._llm, self._call_tool, self._limits = llm, call_tool, limits
+        self.steps: list[Step] = []
+        self.usage = Usage()
+        self.evidence: tuple[Evidence, ...] = ()
+        self.constraints: tuple[Constraint, ...] = ()
+        self.plan: tuple[str, ...] = ()
+        self.links: tuple[Link, ...] = ()
+        self.action: Action | None = None
+        self._tool_calls = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise Interrupted(self.trajectory(Termination.AGENT_ERROR)) from error
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stage: str,
+        schema: JSON | None = None,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """``LLM.complete`` with the run's temperature and length, recorded."""
+        reply = self._llm.complete(
+            messages,
+            stage=stage,
+            schema=schema,
+            tools=tools,
+            temperature=self._limits.temperature if temperature is None else temperature,
+            max_tokens=self._limits.max_tokens if max_tokens is None else max_tokens,
+        )
+        self.usage += reply.usage
+        calls = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+        data: JSON = {"reply": reply.text, "tool_calls": calls, "tokens_in": reply.usage.tokens_in}
+        self.note(stage, "model", f"Asked the model ({stage}).", **data)
+        return reply
+
+    def call_tool(self, name: str, arguments: JSON) -> ToolResult:
+        """One tool call, recorded and counted against ``limits.tool_calls``."""
+        if self._tool_calls >= self._limits.tool_calls:
+            raise CallLimitReached(f"no tool call left of {self._limits.tool_calls}; wanted {name}")
+        self._tool_calls += 1
+        result = self._call_tool(name, arguments)
+        self.note("act", "tool", f"Called {name}.", tool=name, arguments=arguments, ok=result.ok,
+                  accepted=result.accepted, content=result.content)  # fmt: skip
+        return result
+
+    def note(self, stage: str, kind: str, summary: str, **data: Any) -> None:
+        self.steps.append(Step(stage, kind, summary, data))
+
+    def add(self, steps: Sequence[Step]) -> None:
+        self.steps.extend(steps)
+
+    def trajectory(self, termination: Termination | None = None) -> Trajectory:
+        """What happened so far; without ``termination`` it is COMPLETED or, without an action, NO_ACTION."""
+        ending = termination or (Termination.COMPLETED if self.action else Termination.NO_ACTION)
+        return Trajectory(
+            termination=ending,
+            steps=tuple(self.steps),
+            evidence=self.evidence,
+            constraints=self.constraints,
+            plan=self.plan,
+            action=self.action,
+            links=self.links,
+            usage=self.usage,
+        )

@@ -1,0 +1,104 @@
+"""Judge cards: where a judge can be trusted, by length, position and family, and against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.grading.types import VerdictValue
+from bench.statistics.agreement import Agreement, Coded, Codes, gwet_ac1, raw_agreement
+
+LENGTH_EDGES = (500, 1500, 4000)  # characters of the candidate
+MENU = (VerdictValue.PASS, VerdictValue.FAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All verdicts of one judge beside what they are compared with: arrays with an entry an item.
+
+    ``value``, ``reference`` (what humans decided) and ``again`` (the judge's
+    verdict before, on the same prompt) are indexes into MENU, -1 where nothing
+    is decided. ``position`` counts the task's checkpoints from 1.
+    """
+
+    judge: str
+    own_family: npt.NDArray[np.bool_]
+    candidate_chars: Codes
+    position: Codes
+    value: Codes
+    reference: Codes
+    again: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """Agreement of one judge within one group: ``raw`` 0..1, ``ac1`` -1..1, each with a reason if undefined.
+
+    ``rate_gap`` (-1..1) is its pass rate minus the reference's, so above 0 is
+    lenient; None where nothing is compared.
+    """
+
+    judge: str
+    split: str
+    group: str
+    raw: Agreement
+    ac1: Agreement
+    rate_gap: float | None
+
+
+def by_length(judges: Iterable[Judged], edges: Sequence[int] = LENGTH_EDGES) -> tuple[CardRow, ...]:
+    """Agreement with humans by length of the candidate; a group holds lengths below its edge."""
+    bounds = sorted(edges)
+    tops = [*(str(edge - 1) for edge in bounds), "more"]
+    names = [f"{i + 1}: {low} to {top} characters" for i, (low, top) in enumerate(zip([0, *bounds], tops, strict=True))]
+    rows = []
+    for judged in judges:
+        group = np.searchsorted(bounds, judged.candidate_chars, side="right")
+        rows += _rows(judged, "length", group, names, judged.reference)
+    return _in_order(rows)
+
+
+def by_position(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
+    """Agreement with humans by the checkpoint's place in its task."""
+    rows = []
+    for judged in judges:
+        names = [f"{place:02d}" for place in range(int(judged.position.max(initial=0)) + 1)]
+        rows += _rows(judged, "position", judged.position, names, judged.reference)
+    return _in_order(rows)
+
+
+def by_family(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
+    """Agreement with humans on candidates of the judge's own model family and of others."""
+    rows = []
+    for judged in judges:
+        group = judged.own_family.astype(np.int64)
+        rows += _rows(judged, "family", group, ["other family", "own family"], judged.reference)
+    return _in_order(rows)
+
+
+def against_itself(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
+    """Agreement of a judge with itself on the same prompt."""
+    rows = []
+    for judged in judges:
+        rows += _rows(judged, "test-retest", np.zeros_like(judged.value), ["all"], judged.again)
+    return _in_order(rows)
+
+
+def _in_order(rows: Iterable[CardRow]) -> tuple[CardRow, ...]:
+    return tuple(sorted(rows, key=lambda row: (row.judge, row.group)))
+
+
+def _rows(judged: Judged, split: str, group: Codes, names: Sequence[str], other: Codes) -> list[CardRow]:
+    """One row a group that has an item; ``group`` holds each item's index into ``names``."""
+    return [_row(judged, split, names[number], group == number, other) for number in np.unique(group)]
+
+
+def _row(judged: Judged, split: str, name: str, here: npt.NDArray[np.bool_], other: Codes) -> CardRow:
+    ratings = Coded(np.stack([judged.value[here], other[here]]), MENU)
+    both = ratings.codes[:, (ratings.codes >= 0).all(axis=0)]
+    passed = (both == MENU.index(VerdictValue.PASS)).sum(axis=1)
+    gap = float(passed[0] - passed[1]) / both.shape[1] if both.shape[1] else None
+    return CardRow(judged.judge, split, name, raw_agreement(ratings), gwet_ac1(ratings, MENU), gap)

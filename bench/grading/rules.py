@@ -1,0 +1,139 @@
+"""Deterministic rules for CallAPI checkpoints.
+
+A rule is JSON, one of::
+
+    {"argument": name, "equals": value}      an argument of the committing call
+    {"argument": name, "in": [value, ...]}
+    {"item_field": name, "equals": value, "item_argument": "train_id"}   the item chosen
+    {"item_field": name, "in": [...], "item_argument": ...}
+    {"committed": tool}                      that the call was made at all
+
+Optional keys of the first four: ``type`` (date, time, integer, number,
+string, boolean, list; else taken from the expected value), ``unordered``,
+``unit``, ``required`` (true unless given), ``default`` (what a missing
+argument that is not required means).
+
+Only accepted committing calls reach a rule, so read-only calls can't hurt.
+No committing call fails; a second one is a fault and fails too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bench.grading.normalise import TYPES, Ambiguous, Unreadable, normalise, normalise_text
+from bench.grading.types import VerdictValue
+
+_SUBJECTS = ("argument", "item_field", "committed")
+_KEYS = frozenset({*_SUBJECTS, "equals", "in", "item_argument", "type", "unordered", "unit", "required", "default"})
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """CANNOT_JUDGE only where an argument can be read in two ways."""
+
+    value: VerdictValue
+    rationale: str
+
+
+def check(
+    rule: Mapping[str, Any],
+    *,
+    committed: Sequence[Mapping[str, Any]],
+    world: Mapping[str, Any],
+    as_of: datetime,
+) -> RuleVerdict:
+    """Checks one rule.
+
+    ``committed``: accepted committing calls, ``{"tool", "arguments"}`` each.
+    ``world["items"]``: item id -> fields. ``as_of``: the task's aware time,
+    whose zone dates are read in. Raises ValueError for a malformed rule,
+    which is a fault of the data and never of the agent.
+    """
+    validate(rule)
+    if not committed:
+        return RuleVerdict(VerdictValue.FAIL, "no committing call was made")
+    if len(committed) > 1:
+        return RuleVerdict(VerdictValue.FAIL, f"{len(committed)} committing calls were made; one is right")
+    call = committed[0]
+    if "committed" in rule:
+        tool, wanted = call["tool"], rule["committed"]
+        return _verdict(tool == wanted, f"{tool} was called", f"{wanted} expected")
+    arguments: Mapping[str, Any] = call["arguments"]
+    if "argument" in rule:
+        name = rule["argument"]
+        return _compare(rule, f"argument {name}", arguments.get(name), as_of)
+    return _check_item(rule, arguments, world, as_of)
+
+
+def validate(rule: Mapping[str, Any]) -> None:
+    """Raises ValueError naming what is wrong with a rule; for loaders as well as for ``check``."""
+    if sum(key in rule for key in _SUBJECTS) != 1:
+        raise ValueError(f"a rule has exactly one of {', '.join(_SUBJECTS)}; got {dict(rule)}")
+    if unknown := sorted(set(rule) - _KEYS):
+        raise ValueError(f"unknown keys {unknown} in rule {dict(rule)}; allowed are {sorted(_KEYS)}")
+    if "committed" in rule:
+        return
+    if ("equals" in rule) == ("in" in rule):
+        raise ValueError(f"a rule has either 'equals' or 'in'; got {dict(rule)}")
+    if "in" in rule and not (isinstance(rule["in"], list | tuple) and rule["in"]):
+        raise ValueError(f"'in' is a non-empty list; got {rule['in']!r}")
+    if "item_field" in rule and "item_argument" not in rule:
+        raise ValueError(f"a rule on an item names the 'item_argument' that chooses it; got {dict(rule)}")
+    if rule.get("type", TYPES[0]) not in TYPES:
+        raise ValueError(f"unknown type {rule['type']!r} in a rule; there are {', '.join(TYPES)}")
+
+
+def _check_item(
+    rule: Mapping[str, Any], arguments: Mapping[str, Any], world: Mapping[str, Any], as_of: datetime
+) -> RuleVerdict:
+    chosen = arguments.get(rule["item_argument"])
+    if _absent(chosen):
+        return RuleVerdict(VerdictValue.FAIL, f"argument {rule['item_argument']} chooses no item")
+    by_id = {str(key).strip().casefold(): fields for key, fields in world.get("items", {}).items()}
+    fields = by_id.get(str(chosen).strip().casefold())
+    if fields is None:
+        return RuleVerdict(VerdictValue.FAIL, f"there is no item {chosen!r}")
+    return _compare(rule, f"{rule['item_field']} of {chosen}", fields.get(rule["item_field"]), as_of)
+
+
+def _compare(rule: Mapping[str, Any], what: str, value: Any, as_of: datetime) -> RuleVerdict:
+    if _absent(value):
+        if rule.get("required", True):
+            return RuleVerdict(VerdictValue.FAIL, f"{what} is missing")
+        if "default" not in rule:
+            return RuleVerdict(VerdictValue.PASS, f"{what} is not given and not required")
+        value = rule["default"]
+    wanted: list[Any] = list(rule["in"]) if "in" in rule else [rule["equals"]]
+    kind = rule.get("type") or _type_of(wanted[0])
+    options = {"as_of": as_of, "unit": rule.get("unit", ""), "unordered": bool(rule.get("unordered", False))}
+    allowed = [normalise(option, kind, **options) for option in wanted]
+    expected = " or ".join(repr(option) for option in wanted)
+    try:
+        actual = normalise(value, kind, **options)
+    except Ambiguous as error:
+        return RuleVerdict(VerdictValue.CANNOT_JUDGE, f"{what}: {error}")
+    except Unreadable as error:
+        return RuleVerdict(VerdictValue.FAIL, f"{what}: {error}; {expected} expected")
+    return _verdict(actual in allowed, f"{what} is {value!r}", f"{expected} expected")
+
+
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not normalise_text(value))
+
+
+def _type_of(expected: Any) -> str:
+    if isinstance(expected, bool):
+        return "boolean"
+    if isinstance(expected, int | float):
+        return "number"
+    return "list" if isinstance(expected, list | tuple) else "string"
+
+
+def _verdict(right: bool, fact: str, expectation: str) -> RuleVerdict:
+    if right:
+        return RuleVerdict(VerdictValue.PASS, fact)
+    return RuleVerdict(VerdictValue.FAIL, f"{fact}; {expectation}")

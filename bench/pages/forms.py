@@ -1,0 +1,72 @@
+"""The launch form. It reads what was sent; what is allowed is settled by bench.runs.launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from agents.registry import AGENTS, resolve
+from bench.models import Dataset, Domain, Endpoint, Split
+from bench.pages import numbers
+from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
+
+DEFAULT_METHODS = ("iba", "rag", "recency", "no_history")
+
+
+class LaunchForm(forms.Form):
+    dataset = forms.ChoiceField()
+    methods = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, error_messages={"required": "Choose at least one method."}
+    )
+    model = forms.ChoiceField()
+    judges = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    domains = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    split = forms.ChoiceField(required=False, choices=[("", "both"), *Split.choices])
+    limit = forms.IntegerField(required=False, min_value=1)
+    repeats = forms.IntegerField(min_value=1, max_value=20, initial=1)
+    seed = forms.IntegerField(initial=1)
+    max_in_flight = forms.IntegerField(min_value=1, max_value=1024, initial=64)
+    budget_usd = forms.FloatField(required=False, min_value=0.01)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        datasets = list(dict.fromkeys(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
+        endpoints = list(Endpoint.objects.values_list("slug", "model"))
+        self._choose("dataset", [(name, name) for name in datasets], first=True)
+        self._choose("methods", _methods())
+        self._choose(
+            "model", [(OFFLINE, "offline stand-in (simulated)"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True
+        )
+        self._choose("judges", [*((name, name) for name in OFFLINE_JUDGES), *((s, s) for s, _ in endpoints)])
+        self._choose("domains", list(Domain.objects.values_list("slug", "name")))
+        self.fields["methods"].initial = list(DEFAULT_METHODS)
+
+    def _choose(self, name: str, choices: list[tuple[str, str]], *, first: bool = False) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (for the type checker)
+        field.choices = choices
+        if first and choices:
+            field.initial = choices[0][0]
+
+    def wish(self) -> dict[str, Any]:
+        """The arguments of launch_run. Only after is_valid()."""
+        return dict(self.cleaned_data)
+
+    def data_for_get(self) -> dict[str, Any]:
+        """Initial values as a sent form, so that the count can be shown before anything is chosen."""
+        return {name: field.initial for name, field in self.fields.items() if field.initial is not None}
+
+
+class BudgetForm(forms.Form):
+    """A run's budget; empty lifts it."""
+
+    budget_usd = forms.FloatField(required=False, widget=forms.NumberInput(attrs={"step": "any"}))
+
+
+def _methods() -> list[tuple[str, str]]:
+    """Every method, each ablation after its own method."""
+    names = [part for spec in AGENTS.values() for part in (spec.name, *(f"{spec.name}-{a}" for a in spec.ablations))]
+    return [
+        (name, numbers.method_label(name) + (" · never ranked" if resolve(name).uses_gold else "")) for name in names
+    ]

@@ -1,0 +1,169 @@
+"""Template tags of the product: numbers, verdict marks, badges, methods, bars."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from bench.access import may_adjudicate, may_annotate, may_see_results
+from bench.pages import numbers
+
+register = template.Library()
+
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    "pass": ("✓", "pass"),
+    "fail": ("✗", "fail"),
+    "cannot_judge": ("?", "cannot judge"),
+    "": ("·", "unscored"),
+}
+
+_PAGES = (
+    ("/", "Domains", may_see_results),
+    ("/runs/", "Runs", may_see_results),
+    ("/compare/", "Compare", may_see_results),
+    ("/annotate/", "Annotate", may_annotate),
+    ("/adjudicate/", "Adjudicate", may_adjudicate),
+    ("/agreement/", "Agreement", may_see_results),
+    ("/datasets/", "Datasets", may_see_results),
+)
+
+
+@register.simple_tag(takes_context=True)
+def nav_links(context: template.Context) -> list[dict[str, object]]:
+    """What this person may open: [{href, label, current}]."""
+    request = context.get("request")
+    if request is None or not hasattr(request, "user") or not request.user.is_authenticated:
+        return []
+    at = request.path
+    return [
+        {"href": href, "label": label, "current": _is_current(href, at)}
+        for href, label, allowed in _PAGES
+        if allowed(request.user)
+    ]
+
+
+def _is_current(href: str, at: str) -> bool:
+    if href == "/":
+        return at == "/" or at.startswith("/domains/")
+    return at.startswith(href) or (href == "/runs/" and at.startswith("/trajectories/"))
+
+
+@register.simple_tag
+def verdict(value: str | None, label: str = "", *, sign_only: bool = False) -> SafeString:
+    """✓ pass. With ``label`` that text replaces the word; ``sign_only`` keeps the word for screen readers."""
+    key = value or ""
+    sign, word = VERDICTS.get(key, VERDICTS[""])
+    css = key if key in VERDICTS and key else "unscored"
+    if sign_only:
+        return format_html(
+            '<span class="mark mark-{}" title="{}">{}<b aria-hidden="true">{}</b><span class="sr">{}</span></span>',
+            css, f"{label} {word}".strip(), label, sign, word,
+        )  # fmt: skip
+    return format_html('<span class="mark mark-{}"><b aria-hidden="true">{}</b> {}</span>', css, sign, label or word)
+
+
+@register.simple_tag
+def simulated_badge(simulated: object) -> SafeString | str:
+    """The striped badge of everything that the offline stand-in produced."""
+    if not simulated:
+        return ""
+    return format_html(
+        '<span class="badge badge-simulated" title="{}"><span>simulated</span></span>',
+        "Produced by the offline stand-in: shows that information flows, not how good a model is",
+    )
+
+
+@register.simple_tag
+def method(name: str) -> SafeString:
+    return format_html(
+        '<span class="method"><i class="dot {}"></i><span class="long">{}</span><span class="short">{}</span></span>',
+        numbers.method_class(name), numbers.method_label(name), numbers.method_short(name),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def measure(value: Mapping[str, Any] | None, reason: str = "") -> SafeString:
+    """0.78 (0.74–0.81) with n on hover; a dash with its reason where there is no value."""
+    if not value or value.get("mean") is None:
+        why = reason or (value or {}).get("reason") or "nothing was evaluated"
+        return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)
+    digits = numbers.digits_for(value.get("low"), value.get("high"))
+    return format_html(
+        '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
+        value.get("n", ""), numbers.share(value["mean"], digits), numbers.interval(value),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def difference(value: Mapping[str, Any]) -> SafeString:
+    """+0.20 (+0.16 to +0.24) with n on hover."""
+    digits = numbers.digits_for(value.get("low"), value.get("high"))
+    return format_html(
+        '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
+        value.get("n", ""), numbers.signed(value.get("difference"), digits), numbers.interval(value, sign=True),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def bar(value: float | None, css: str = "", of: float = 1.0) -> SafeString:
+    """A bar of ``value`` out of ``of``; the number itself stands beside it in text."""
+    filled = 0.0 if not value or not of else max(0.0, min(1.0, value / of))
+    return format_html(
+        '<svg class="bar {}" aria-hidden="true"><rect width="{}%" height="100%"></rect></svg>',
+        css, f"{filled * 100:.2f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def withheld(cell: Mapping[str, Any]) -> str:
+    """Why a cell has no headline number, or ""."""
+    return numbers.withheld(cell)
+
+
+register.filter("share", numbers.share)
+register.filter("p_value", numbers.p_value)
+register.filter("pair_words", numbers.pair_words)
+register.filter("signed", numbers.signed)
+register.filter("percent", numbers.percent)
+register.filter("usd", numbers.usd)
+register.filter("seconds", numbers.seconds)
+register.filter("method_label", numbers.method_label)
+register.filter("method_short", numbers.method_short)
+register.filter("method_class", numbers.method_class)
+register.filter("stage_words", numbers.stage_words)
+
+
+@register.filter
+def spaced(name: object) -> str:
+    """ "call_limit" as people write it."""
+    return str(name).replace("_", " ")
+
+
+@register.filter
+def stages_words(stages: str) -> str:
+    """Words for a comma-separated list of stages."""
+    return " or ".join(numbers.stage_words(stage) for stage in stages.split(","))
+
+
+@register.filter
+def pretty_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+@register.filter
+def plainly(value: object) -> str:
+    """A JSON value in one line without brackets."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{spaced(name)}: {plainly(inner)}" for name, inner in value.items() if inner)
+    return ", ".join(map(plainly, value)) if isinstance(value, list | tuple) else str(value)
+
+
+@register.filter
+def item(mapping: Mapping[str, Any] | None, key: str) -> Any:
+    """``mapping[key]``, or None."""
+    return (mapping or {}).get(key)

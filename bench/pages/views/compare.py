@@ -1,0 +1,74 @@
+"""Two methods side by side: the knowledge-to-action funnel first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from agents.registry import resolve
+from bench.models import Run
+from bench.pages.nouns import check_results, see_run
+from bench.pages.queries import compare as queries
+from bench.pages.queries.overview import success_forest
+from bench.results.report import results_of
+
+
+def compare(request: HttpRequest) -> HttpResponse:
+    """``run`` and ``a`` against ``with`` (else the same run) and ``b``; narrowed by ``domain`` and ``conflict``."""
+    check_results(request.user)
+    runs = queries.finished_runs()
+    asked = request.GET.get("run", "")
+    run = see_run(request.user, int(asked)) if asked.isdecimal() else (runs[0] if runs else None)
+    if run is None:
+        return render(request, "pages/compare.html", {"runs": runs})
+    asked_with = request.GET.get("with", "")
+    other = see_run(request.user, int(asked_with)) if asked_with.isdecimal() and asked_with != str(run.pk) else run
+    context: dict[str, Any] = {
+        "runs": runs,
+        "run": run,
+        "other": other,
+        "refused": queries.why_not_comparable(run, other),
+        "methods_a": run.manifest["methods"],
+        "methods_b": other.manifest["methods"],
+    }
+    a, b = _sides(request, run, other)
+    context |= {"a": a, "b": b}
+    if not context["refused"]:
+        context |= _comparison(request, a, b)
+    return render(request, "pages/compare.html", context)
+
+
+def _sides(request: HttpRequest, run: Run, other: Run) -> tuple[queries.Side, queries.Side]:
+    methods_a, methods_b = run.manifest["methods"], other.manifest["methods"]
+    a = request.GET.get("a") if request.GET.get("a") in methods_a else methods_a[0]
+    b = request.GET.get("b") if request.GET.get("b") in methods_b else _rival(str(a), methods_b)
+    return queries.Side(run, str(a)), queries.Side(other, str(b))
+
+
+def _rival(a: str, methods: list[str]) -> str:
+    """The first baseline beside ``a``; an ablation or the oracle only where there is nothing else."""
+    others = [method for method in methods if method != a]
+    baselines = [method for method in others if "-" not in method and not resolve(method).uses_gold]
+    return (baselines or others or methods)[0]
+
+
+def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side) -> dict[str, Any]:
+    domain, conflict = request.GET.get("domain", ""), request.GET.get("conflict", "")
+    cells = [cell for side in (a, b) for cell in results_of(side.run)["cells"] if cell["method"] == side.method]
+    paired = queries.paired(a, b)
+    names = queries.domain_names()
+    return {
+        "domain": domain,
+        "conflict": conflict,
+        "domain_names": names,
+        "conflict_kinds": queries.conflict_kinds(a.run),
+        "funnels": [queries.funnel_rows(side, domain=domain, conflict=conflict) for side in (a, b)],
+        "conflicts": queries.conflict_rates(a, b),
+        "cells": cells,
+        "forest": success_forest(cells, simulated=a.run.simulated) if a.method != b.method else None,
+        "paired": paired,
+        "domain_forest": queries.difference_forest(paired["domains"], names, simulated=a.run.simulated),
+        "domain_rows": [{**row, "name": names.get(row["slug"], row["slug"])} for row in paired["domains"]],
+    }

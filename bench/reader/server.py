@@ -1,0 +1,265 @@
+"""The stand-in for a language model, with the OpenAI wire protocol. What it says is simulated.
+
+``python -m bench.reader.server --port 8082 --embeddings-url http://127.0.0.1:8081/v1``
+
+It knows only the request. Faults and latency are set by flags, by the model's
+name (``offline+http429=0.2+latency=1``), by the header ``x-offline-settings`` or
+by ``?settings=`` (both ``http429=0.2,latency=1``); the later of these win.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agents.contract import JSON
+from agents.model.embeddings import EmbeddingClient, EmbeddingError
+from agents.model.endpoints import estimate_tokens
+from bench.reader import mind
+from bench.reader.faults import CONTENT_KINDS, KINDS, MODELS, Behaviour, split_model
+from bench.serving import GONE, Lru, error_response, serve
+
+CONTEXT_TOKENS = 32_768
+CACHED_TEXTS = 50_000
+REMEMBERED_REQUESTS = 100_000
+THREADS = 4
+HANG_S = 3600.0  # the "timeout" fault: longer than any client waits
+DEFAULT_MAX_TOKENS = 4096
+
+Vectors = NDArray[np.float32]
+Embed = Callable[[list[str], str], Vectors]
+Answer = Callable[[JSON, Embed], JSON]
+
+
+class Refused(Exception):
+    """A request that gets an error status."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class CachedEmbed:
+    """``embed(texts, kind)`` over the embedding server; each text is sent once."""
+
+    def __init__(self, client: EmbeddingClient) -> None:
+        self._client = client
+        self._cache: Lru[tuple[str, str], Vectors] = Lru(CACHED_TEXTS)
+
+    def __call__(self, texts: list[str], kind: str) -> Vectors:
+        """float32 (n, d), unit rows; ``kind`` is "query" or "passage"."""
+        found = {text: self._cache.get((kind, text)) for text in texts}
+        missing = [text for text, vector in found.items() if vector is None]
+        rows = self._client.embed(missing, kind="query" if kind == "query" else "passage")
+        for text, row in zip(missing, rows, strict=True):
+            found[text] = row
+            self._cache.put((kind, text), row)
+        vectors = [vector for text in texts if (vector := found[text]) is not None]
+        return np.stack(vectors) if vectors else np.empty((0, 0), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    answer: Answer
+    embed: Embed
+    behaviour: Behaviour
+    context_tokens: int = CONTEXT_TOKENS
+
+
+def create_app(setup: Setup) -> Starlette:
+    pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="mind")
+    attempts: Lru[str, int] = Lru(REMEMBERED_REQUESTS)
+
+    async def chat(request: Request) -> Response:
+        loop = asyncio.get_running_loop()
+        arrived = loop.time()
+        try:
+            body, behaviour, tokens = await _read(request, setup)
+            identity = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+            attempt = (attempts.get(identity) or 0) + 1
+            attempts.put(identity, attempt)
+            fault = behaviour.fault(identity, attempt)
+            spoken = not fault or fault in CONTENT_KINDS
+            body = body | {"model": split_model(body["model"])[0]}
+            message = await loop.run_in_executor(pool, setup.answer, body, setup.embed) if spoken else {}
+            await asyncio.sleep(arrived + behaviour.latency_s - loop.time())
+            if not spoken:
+                return await _fail(fault, request)
+            return JSONResponse(_completion(body, _spoil(message, fault), fault, identity, tokens))
+        except Refused as refusal:
+            return error_response(refusal.status, str(refusal), code=refusal.code)
+        except ClientDisconnect:
+            return Response(status_code=GONE)
+        except EmbeddingError as error:
+            return error_response(503, f"the stand-in has no embeddings: {error}", code="embeddings")
+
+    async def models(_: Request) -> Response:
+        listed = [{"id": name, "object": "model", "owned_by": "offline"} for name in MODELS]
+        return JSONResponse({"object": "list", "data": listed})
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok", "simulated": True})
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/health", health),
+        ]
+    )
+
+
+async def _read(request: Request, setup: Setup) -> tuple[JSON, Behaviour, int]:
+    """The checked body, how to behave for it, and about how many tokens it has. Raises Refused."""
+    try:
+        body = await request.json()
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "invalid_request", f"the body is not JSON: {error}") from error
+    tokens = _check(body, setup.context_tokens)
+    settings = split_model(body["model"])[1]
+    for text in (request.headers.get("x-offline-settings"), request.query_params.get("settings")):
+        settings += text.split(",") if text else []
+    try:
+        return body, setup.behaviour.with_settings(settings), tokens
+    except ValueError as error:
+        raise Refused(400, "invalid_request", str(error)) from error
+
+
+def _check(body: Any, context_tokens: int) -> int:
+    """The tokens of the prompt. Raises Refused."""
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str):
+        raise Refused(400, "invalid_request", "the body must be an object with 'model' and 'messages'")
+    if split_model(body["model"])[0] not in MODELS:
+        known = ", ".join(MODELS)
+        raise Refused(404, "model_not_found", f"model {body['model']!r} does not exist; there are {known}")
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise Refused(400, "invalid_request", "'messages' must be a list with at least one message")
+    if not all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages):
+        raise Refused(400, "invalid_request", "every message must be an object with a 'role'")
+    if body.get("stream"):
+        raise Refused(400, "unsupported", "streaming is not supported; leave 'stream' out")
+    if body.get("n") not in (None, 1):
+        raise Refused(400, "unsupported", f"'n' must be 1 or left out, got {body['n']!r}")
+    room = _room(body)
+    if isinstance(room, bool) or not isinstance(room, int) or room < 1:
+        raise Refused(400, "invalid_request", f"'max_tokens' must be a whole number above 0, got {room!r}")
+    tokens = _prompt_tokens(body)
+    if tokens > context_tokens:
+        text = f"the prompt has about {tokens} tokens, the maximum context length is {context_tokens}"
+        raise Refused(400, "context_length_exceeded", text)
+    return tokens
+
+
+def _room(body: JSON) -> Any:
+    """The most tokens that the reply may have."""
+    given = [body[name] for name in ("max_completion_tokens", "max_tokens") if body.get(name) is not None]
+    return given[0] if given else DEFAULT_MAX_TOKENS
+
+
+def _prompt_tokens(body: JSON) -> int:
+    given = [body[name] for name in ("messages", "tools", "response_format") if body.get(name)]
+    return sum(estimate_tokens(part) for part in given)
+
+
+async def _fail(fault: str, request: Request) -> Response:
+    if fault == "http429":
+        return error_response(429, "too many requests", code="rate_limit_exceeded", headers={"retry-after": "1"})
+    if fault == "timeout":
+        ends = time.monotonic() + HANG_S
+        while time.monotonic() < ends and not await request.is_disconnected():
+            await asyncio.sleep(0.5)
+    return error_response(500, "the server had an error", code="server_error")
+
+
+def _spoil(message: JSON, fault: str) -> JSON:
+    """The message with a fault of content in it. Faults hit the text, or the arguments of the tool calls."""
+    if fault == "prose":
+        return {"content": "I have thought about it and would go with the second one, all in all."}
+    spoil = {
+        "malformed_json": lambda text: text.replace('"', "'") + ",}",
+        "truncated": lambda text: text[: len(text) // 2],
+    }
+    if fault not in spoil:
+        return message
+    content = message.get("content")
+    calls = [
+        call | {"function": call["function"] | {"arguments": spoil[fault](call["function"]["arguments"])}}
+        for call in message.get("tool_calls") or []
+    ]
+    return {"content": spoil[fault](content) if content else content, "tool_calls": calls}
+
+
+def _completion(body: JSON, message: JSON, fault: str, identity: str, tokens_in: int) -> JSON:
+    """The whole answer; text beyond max_tokens is cut off, about 4 characters a token."""
+    room, finish = int(_room(body)) * 4, "length" if fault == "truncated" else "stop"
+    content, calls = message.get("content"), message.get("tool_calls") or []
+    spoken = (content or "") + "".join(call["function"]["arguments"] for call in calls)
+    if len(spoken) > room:
+        content, calls, finish = spoken[:room], [], "length"
+        spoken = content
+    elif calls and finish == "stop":
+        finish = "tool_calls"
+    said: JSON = {"role": "assistant", "content": content}
+    if calls:
+        said["tool_calls"] = calls
+    choice = {"index": 0, "message": said, "finish_reason": finish, "logprobs": None}
+    tokens_out = estimate_tokens(spoken)
+    usage = {
+        "prompt_tokens": tokens_in,
+        "completion_tokens": tokens_out,
+        "total_tokens": tokens_in + tokens_out,
+    }
+    return {
+        "id": f"chatcmpl-{identity[:24]}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body["model"],
+        "system_fingerprint": "simulated",
+        "choices": [] if fault == "empty_choices" else [choice],
+        "usage": usage,
+    }
+
+
+def read_arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Serve the offline stand-in for a language model.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8082, help="0 picks a free one")
+    parser.add_argument("--embeddings-url", required=True, help="base URL of the embedding server, with /v1")
+    parser.add_argument("--embeddings-model", default="multilingual-e5-small")
+    parser.add_argument("--context-tokens", type=int, default=CONTEXT_TOKENS)
+    parser.add_argument("--latency-s", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=0)
+    kinds = ", ".join(KINDS)
+    parser.add_argument("--fault", action="append", default=[], metavar="KIND=RATE", help=f"kinds: {kinds}")
+    return parser.parse_args(argv)
+
+
+def run(answer: Answer, arguments: argparse.Namespace) -> None:
+    embed = CachedEmbed(EmbeddingClient(arguments.embeddings_url, arguments.embeddings_model))
+    behaviour = Behaviour(seed=arguments.seed, latency_s=arguments.latency_s).with_settings(arguments.fault)
+    setup = Setup(answer, embed, behaviour, arguments.context_tokens)
+    serve(create_app(setup), host=arguments.host, port=arguments.port)
+
+
+def main() -> None:
+    run(mind.answer, read_arguments())
+
+
+if __name__ == "__main__":
+    main()

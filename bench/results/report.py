@@ -1,0 +1,190 @@
+"""What a run amounts to: one cell a method, paired differences, and where the gap opens."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import Count, Q
+
+from agents.registry import resolve
+from bench.models import CheckpointScore, Run, Unit
+from bench.results.kept import keep, remember
+from bench.results.losses import loss_counts
+from bench.results.measures import Coverage, product_of_rates
+from bench.results.pairs import pairs, pairs_by_domain
+from bench.results.rows import METRICS, VIEWS, Row, rows_by_view
+from bench.statistics.intervals import clustered_mean
+from bench.statistics.ppi import mean_interval
+from bench.statistics.repeats import over_tasks
+
+ByMethod = Mapping[str, Sequence[Row]]
+
+
+def results_of(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]:
+    """What ``compute`` returns, kept until something that it is made of changes: see kept.py."""
+    if (view, split) == ("combined", ""):
+        return keep(run, "results", compute)
+    return remember(f"results-{view}-{split}", (run,), lambda: compute(run, view, split))
+
+
+def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]:
+    """What a run amounts to, computed anew; a page needs nothing else. JSON values only.
+
+    ``view``: combined, ai or human. ``split``: dev, test or "" for both. Keys:
+    ``cells`` (one a method) and ``paired`` (every two methods and metric),
+    ``paired_by_domain`` (task success), ``views`` (view -> method -> task
+    success with both denominators), ``human_calibrated``, and ``losses``: the
+    counts of preference checkpoints as in ``loss_counts``, of combined scores.
+    """
+    if view not in VIEWS:
+        raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
+    sides = {name: _by_method(run, rows, split) for name, rows in rows_by_view(run).items()}
+    by_method = sides[view]
+    rates, per_task = _pass_rates(run, view, split), _checkpoints_per_task(run, split)
+    return {
+        "view": view,
+        "split": split,
+        "human_calibrated": human_calibrated(sides["human"], sides["ai"]),
+        "views": {name: _task_success(side) for name, side in sides.items()},
+        "cells": [_cell(run, m, rows, rates.get(m, {}), per_task) for m, rows in by_method.items()],
+        "paired": pairs(by_method),
+        "paired_by_domain": pairs_by_domain(by_method),
+        "losses": loss_counts(run, split),
+    }
+
+
+def _by_method(run: Run, rows: Iterable[Row], split: str) -> dict[str, list[Row]]:
+    """The rows of each method that has one, in the order of the manifest."""
+    found: dict[str, list[Row]] = {method: [] for method in run.manifest["methods"]}
+    for row in rows:
+        if not split or row.split == split:
+            found[row.method].append(row)
+    return {method: rows for method, rows in found.items() if rows}
+
+
+def _task_success(by_method: ByMethod) -> dict[str, dict[str, Any]]:
+    """Method -> ``{"task_success", "evaluated", "planned"}``."""
+    found = {}
+    for method, rows in by_method.items():
+        measure = clustered_mean([row.task_success for row in rows], [row.persona_id for row in rows])
+        found[method] = {"task_success": measure.to_json(), "evaluated": measure.n, "planned": len(rows)}
+    return found
+
+
+def human_calibrated(human: ByMethod, ai: ByMethod) -> dict[str, dict[str, Any]]:
+    """Method -> task success as humans would grade it, by PPI++ from the random audit slice.
+
+    Only trajectories of the audit slice that raters decided count as the human sample; escalated ones do not,
+    since they are no random sample. A method without such a trajectory is left out. Each entry is
+    ``{"estimate", "low", "high", "n_human", "n_ai"}``.
+    """
+    found = {}
+    for method, rows in ai.items():
+        graded = {(r.task_id, r.repeat): r.task_success for r in human.get(method, []) if r.audit}
+        both = [(graded.get((r.task_id, r.repeat)), r.task_success, r.persona_id) for r in rows]
+        sample = [(y, f, persona) for y, f, persona in both if y is not None and f is not None]
+        rest = [(f, persona) for y, f, persona in both if y is None and f is not None]
+        if sample:
+            estimate, low, high = mean_interval(
+                [y for y, _, _ in sample],
+                [f for _, f, _ in sample],
+                [f for f, _ in rest],
+                human_clusters=[persona for _, _, persona in sample],
+                rest_clusters=[persona for _, persona in rest],
+            )
+            n_ai = len(sample) + len(rest)
+            found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": n_ai}
+    return found
+
+
+def _pass_rates(run: Run, view: str, split: str) -> dict[str, dict[str, float]]:
+    """Method -> checkpoint kind -> pass rate over scored checkpoints, for all-pass against the product."""
+    where = {"trajectory__unit__task__persona__split": split} if split else {}
+    rows = (
+        CheckpointScore.objects.filter(trajectory__unit__run=run, **{f"{view}__in": ["pass", "fail"]}, **where)
+        .order_by()
+        .values_list("trajectory__unit__method", "checkpoint__kind")
+        .annotate(n=Count("pk"), passed=Count("pk", filter=Q(**{view: "pass"})))
+    )
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for method, kind, n, passed in rows:
+        found[method][kind] = passed / n
+    return found
+
+
+def _cell(
+    run: Run, method: str, rows: Sequence[Row], rates: Mapping[str, float], per_task: Mapping[str, float]
+) -> dict[str, Any]:
+    spec = resolve(method)
+    evaluated = [row for row in rows if row.evaluated]
+    coverage = Coverage(len(rows), len(evaluated))
+    return {
+        "method": method,
+        "label": spec.label,
+        "model": run.model,
+        "ablation": spec.ablation or None,
+        "uses_gold": spec.uses_gold,
+        "simulated": run.simulated,
+        "planned": len(rows),
+        "evaluated": len(evaluated),
+        "errors": sum(row.error for row in rows),
+        "unscored": sum(not row.evaluated and not row.error for row in rows),
+        "headline": coverage.headline,
+        **_metrics(rows),
+        "by_domain": {
+            domain: _of_domain([row for row in rows if row.domain == domain])
+            for domain in sorted({row.domain for row in rows})
+        },
+        "repeats": _repeats(rows, int(run.manifest["repeats"])),
+        "over_applied_per_task": _mean([row.over_applied for row in rows]),
+        "expected_if_independent": round(_expected(rates, per_task), 4) if rates else None,
+        "evidence_recall": _mean([row.evidence_recall for row in rows]),
+        "llm_calls": sum(row.llm_calls for row in rows),
+        "tokens_in": sum(row.tokens_in for row in rows),
+        "tokens_out": sum(row.tokens_out for row in rows),
+        "cost_usd": round(sum(row.cost_usd for row in rows), 6),
+        "wall_s": round(sum(row.wall_s for row in rows), 3),
+    }
+
+
+def _of_domain(rows: Sequence[Row]) -> dict[str, Any]:
+    return {"planned": len(rows), "evaluated": sum(row.evaluated for row in rows), **_metrics(rows)}
+
+
+def _metrics(rows: Sequence[Row]) -> dict[str, Any]:
+    personas = [row.persona_id for row in rows]
+    return {metric: clustered_mean([getattr(row, metric) for row in rows], personas).to_json() for metric in METRICS}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 4) if known else None
+
+
+def _repeats(rows: Sequence[Row], k: int) -> dict[str, Any] | None:
+    """mean@k, pass@k and pass^k of task success over the run's k repeats; None where a task ran once."""
+    if k < 2:
+        return None
+    trials: dict[int, list[bool | None]] = defaultdict(list)
+    for row in rows:
+        trials[row.task_id].append(None if row.task_success is None else row.task_success == 1)
+    return asdict(over_tasks(list(trials.values()), k))
+
+
+def _checkpoints_per_task(run: Run, split: str) -> dict[str, float]:
+    """Mean number of checkpoints of a task by kind."""
+    rows = (
+        Unit.objects.filter(run=run, **({"task__persona__split": split} if split else {}))
+        .order_by()
+        .values_list("task__checkpoints__kind")
+        .annotate(checkpoints=Count("task__checkpoints", distinct=True), tasks=Count("task", distinct=True))
+    )
+    return {kind: checkpoints / tasks for kind, checkpoints, tasks in rows if kind}
+
+
+def _expected(rates: Mapping[str, float], per_task: Mapping[str, float]) -> float:
+    """Task success if the checkpoints of a task failed independently of one another, 0..1."""
+    return product_of_rates(rate ** per_task.get(kind, 0) for kind, rate in rates.items())

@@ -1,0 +1,1 @@
+"""Statistics as pure functions: no database, no files, no clock."""

@@ -1,0 +1,155 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.statistics.intervals import Measure, clustered_mean, holm, paired_difference, wilson
+
+
+def test_interval_follows_the_formula_by_hand():
+    # Four personas with two values each: sums of residuals from the mean .5 are 1, 0, -1, 0.
+    # V = 4/3 * (1 + 1) / 8^2 = .041667; n* = .25 / .041667 = 6; t(3) = 3.18245, t^2 = 10.12797
+    # half = 3.18245 * sqrt(.25/6 + 10.12797/144) / (1 + 10.12797/6) = 1.06505 / 2.68800 = .39622
+    measure = clustered_mean([1, 1, 1, 0, 0, 0, 1, 0], list("aabbccdd"))
+    assert measure == Measure(0.5, pytest.approx(0.10378, abs=2e-5), pytest.approx(0.89622, abs=2e-5), 8)
+
+
+def test_wilson_equals_the_textbook_value():
+    # 81 of 263: Newcombe 1998, Statistics in Medicine 17, table 1 method 3: .2553 to .3662
+    low, high = wilson(81 / 263, 263, 1.959964)
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+
+
+def test_measure_as_json_has_the_four_keys_of_a_cell():
+    assert clustered_mean([1, 0, 1], "abc").to_json().keys() == {"mean", "low", "high", "n"}
+
+
+def test_no_value_has_no_mean_and_no_zero():
+    assert clustered_mean([], []) == Measure(None, None, None, 0)
+    assert clustered_mean([None, None], "ab") == Measure(None, None, None, 0)
+
+
+def test_unscored_is_left_out_and_not_zero():
+    assert clustered_mean([1, None, 1, 0], "abcd") == clustered_mean([1, 1, 0], "acd")
+
+
+def test_one_persona_says_nothing_of_others():
+    assert clustered_mean([1, 0, 1, 1], "aaaa") == Measure(0.75, 0.0, 1.0, 4)
+
+
+def test_all_passed_leaves_room_below_and_more_personas_leave_less():
+    few, many = clustered_mean([1] * 5, range(5)), clustered_mean([1] * 100, range(100))
+    assert few.mean == few.high == 1
+    assert few.low < 0.5 < 0.9 < many.low < 1
+
+
+def test_same_personas_repeated_do_not_narrow_the_interval():
+    once = clustered_mean([1, 0, 1, 0, 1, 1], range(6))
+    tenfold = clustered_mean([1, 0, 1, 0, 1, 1] * 10, list(range(6)) * 10)
+    assert (tenfold.low, tenfold.high) == pytest.approx((once.low, once.high))
+
+
+def test_values_outside_the_range_and_unequal_lists_are_refused():
+    with pytest.raises(ValueError, match=r"1\.5 is outside 0\.\.1"):
+        clustered_mean([1.5], "a")
+    with pytest.raises(ValueError, match="outside"):
+        clustered_mean([float("nan")], "a")
+    with pytest.raises(ValueError, match="2 values for 1 clusters"):
+        clustered_mean([1, 0], "a")
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=40))
+def test_interval_holds_the_mean_and_stays_in_range(rows):
+    measure = clustered_mean([v for v, _ in rows], [c for _, c in rows])
+    assert 0 <= measure.low <= measure.mean <= measure.high <= 1
+
+
+def test_interval_covers_the_truth_about_19_times_of_20():
+    rng = np.random.default_rng(11)
+    personas = np.repeat(np.arange(40), 5)
+    covered = 0
+    for _ in range(1000):
+        skill = rng.beta(7, 3, size=40)  # mean .7; tasks of one persona are alike
+        measure = clustered_mean((rng.random(200) < skill[personas]).astype(float).tolist(), personas.tolist())
+        covered += measure.low <= 0.7 <= measure.high
+    assert 0.93 <= covered / 1000 <= 0.97
+
+
+def test_ten_thousand_trajectories_take_well_under_a_second():
+    rng = np.random.default_rng(3)
+    a, b = (
+        (rng.random(10_000) < 0.7).astype(float).tolist(),
+        (rng.random(10_000) < 0.6).astype(float).tolist(),
+    )
+    personas = [f"persona-{i % 400}" for i in range(10_000)]
+    start = time.perf_counter()
+    clustered_mean(a, personas)
+    paired_difference(a, b, personas)
+    assert time.perf_counter() - start < 1
+
+
+def test_sign_flip_p_is_exact_for_few_personas():
+    # Six personas, all better by 1: 2 of 2^6 sign patterns are as extreme. p = 2 / 64
+    result = paired_difference([1] * 6, [0] * 6, range(6))
+    assert result.difference == 1
+    assert result.p == pytest.approx(2 / 64)
+
+
+def test_sign_flip_p_counts_the_observed_pattern_among_the_random_ones():
+    # Forty personas, all better: no random pattern of 999 is as extreme. p = (0 + 1) / (999 + 1)
+    assert paired_difference([1] * 40, [0] * 40, range(40), draws=999).p == pytest.approx(1 / 1000)
+
+
+def test_tied_personas_do_not_change_p():
+    plain = paired_difference([1] * 6, [0] * 6, range(6))
+    tied = paired_difference([1] * 6 + [1] * 4, [0] * 6 + [1] * 4, range(10))
+    assert tied.p == plain.p
+
+
+def test_a_cell_against_itself_is_not_distinguishable():
+    same = paired_difference([1, 0, 1, 1] * 30, [1, 0, 1, 1] * 30, range(120))
+    assert (same.difference, same.p, same.words) == (0, 1, "not distinguishable")
+    assert same.low < 0 < same.high
+
+
+def test_a_clear_difference_is_distinguishable_and_changes_sign_when_swapped():
+    rng = np.random.default_rng(5)
+    a, b = (rng.random(300) < 0.8).astype(float).tolist(), (rng.random(300) < 0.6).astype(float).tolist()
+    personas = [i // 3 for i in range(300)]
+    ab, ba = paired_difference(a, b, personas), paired_difference(b, a, personas)
+    assert ab.distinguishable
+    assert ab.words == "distinguishable"
+    assert (ba.difference, ba.low, ba.high) == pytest.approx((-ab.difference, -ab.high, -ab.low))
+    assert ab == paired_difference(a, b, personas)
+
+
+def test_pairs_with_a_missing_side_are_left_out():
+    result = paired_difference([1, None, 1], [0, 1, None], "abc")
+    assert (result.difference, result.n) == (1, 1)
+    assert not result.distinguishable  # one persona
+
+
+def test_no_common_item_has_no_difference():
+    result = paired_difference([None], [1], "a")
+    assert (result.difference, result.p, result.n) == (None, None, 0)
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        paired_difference([1], [1, 0], "a")
+
+
+def test_sign_flip_rejects_a_true_null_about_one_time_in_twenty():
+    rng = np.random.default_rng(8)
+    personas = np.repeat(np.arange(30), 4).tolist()
+    rejected = 0
+    for _ in range(400):
+        a, b = (rng.random(120) < 0.6).astype(float).tolist(), (rng.random(120) < 0.6).astype(float).tolist()
+        rejected += paired_difference(a, b, personas, draws=500).distinguishable
+    assert rejected / 400 <= 0.08
+
+
+def test_holm_multiplies_by_what_is_left():
+    # sorted .01 * 4 = .04, .02 * 3 = .06, .03 * 2 = .06, .04 * 1 = .04 -> raised to .06
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]

@@ -1,0 +1,217 @@
+"""Kept numbers are those of the newest verdicts, whatever happens while they are computed."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connection, transaction
+
+from bench.grading.store import append_verdicts, rubric_version, score_trajectories
+from bench.models import CheckpointScore, Run, Trajectory, Unit, Verdict
+from bench.results.agreement_report import agreement_of, measure_agreement
+from bench.results.kept import keep, remember
+from bench.results.report import compute, results_of
+from tests.annotation.factories import PANEL, judge, make_run
+
+FIELDS = {"results": compute, "agreement": measure_agreement}
+
+
+def fresh(run: Run) -> Run:
+    return Run.objects.get(pk=run.pk)
+
+
+def version(run: Run) -> int:
+    return fresh(run).scores_version
+
+
+def fail_one_text(run: Run) -> None:
+    """All judges change their mind about the first text of iba."""
+    found = Trajectory.objects.filter(unit__run=run, unit__method="iba", unit__task__scenario__action_kind="generate")
+    judge(found.order_by("pk").first(), dict.fromkeys(PANEL, "fail"))
+
+
+def meanwhile(work) -> None:
+    """Do it on another connection, as another process would, and wait for its commit."""
+    errors = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+def overtaken(run: Run, measure):
+    """A computation during which the judges change their mind."""
+
+    def measured(one: Run):
+        first = measure(one)
+        meanwhile(lambda: fail_one_text(run))
+        assert measure(one) == first  # one moment, to the end
+        return first
+
+    return measured
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("field", FIELDS)
+def test_numbers_that_a_verdict_overtook_are_not_kept(field):
+    run = make_run()
+    measure = FIELDS[field]
+    old = keep(fresh(run), field, overtaken(run, measure))
+    assert getattr(fresh(run), field) is None
+    new = keep(fresh(run), field, measure)
+    assert new == getattr(fresh(run), field) == measure(fresh(run))
+    assert new != old
+
+
+@pytest.mark.django_db(transaction=True)
+def test_numbers_that_a_verdict_overtook_are_not_remembered_for_the_new_version():
+    run = make_run()
+    measured = overtaken(run, compute)
+    old = remember("one-view", (fresh(run),), lambda: measured(run))
+    new = remember("one-view", (fresh(run),), lambda: compute(run))
+    assert new == compute(run) != old
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("view", ["ai", "human"])
+def test_a_view_is_remembered_until_a_verdict_changes(view, django_assert_num_queries):
+    run = make_run()
+    before = results_of(fresh(run), view)
+    read = fresh(run)
+    with django_assert_num_queries(0):
+        assert results_of(read, view) == before
+    fail_one_text(run)
+    assert results_of(fresh(run), view) == compute(run, view)
+
+
+def add_verdict(run: Run) -> None:
+    score = CheckpointScore.objects.filter(trajectory__unit__run=run).first()
+    append_verdicts(
+        [
+            Verdict(
+                trajectory_id=score.trajectory_id, checkpoint_id=score.checkpoint_id, source="judge", name="late",
+                rubric_version=rubric_version(), value="fail",
+            )
+        ]
+    )  # fmt: skip
+
+
+CHANGES = {
+    "a verdict": add_verdict,
+    "a score by hand": lambda run: CheckpointScore.objects.filter(trajectory__unit__run=run).update(combined=""),
+    "a deleted score": lambda run: CheckpointScore.objects.filter(trajectory__unit__run=run).delete(),
+    "a unit that fails": lambda run: Unit.objects.filter(run=run).update(status="failed"),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_counts_the_version_up_and_drops_what_is_kept(change):
+    run = make_run()
+    results_of(fresh(run))
+    agreement_of(fresh(run))
+    before = version(run)
+    CHANGES[change](run)
+    assert version(run) > before
+    assert (fresh(run).results, fresh(run).agreement) == (None, None)
+
+
+@pytest.mark.django_db
+def test_scoring_again_writes_nothing_where_nothing_changed():
+    run = make_run()
+    results_of(fresh(run))
+    before = version(run)
+    score_trajectories(run.units.values_list("trajectory__pk", flat=True))
+    assert version(run) == before
+    assert fresh(run).results is not None
+
+
+@pytest.mark.django_db
+def test_other_runs_keep_theirs_and_a_lease_changes_nothing():
+    run = make_run()
+    other = Run.objects.create(
+        dataset=run.dataset, manifest=run.manifest, manifest_sha256="1" * 64, simulated=True, model="m", results={}
+    )
+    before = version(run)
+    Unit.objects.filter(run=run).update(status="running", claimed_by="w")
+    assert version(run) == before
+    fail_one_text(run)
+    assert (fresh(other).scores_version, fresh(other).results) == (0, {})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_scoring_waits_for_whoever_adds_verdicts_to_the_trajectory():
+    run = make_run()
+    found = CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__rule__isnull=True)
+    score = found.filter(trajectory__unit__method="iba").first()
+    held, go_on = threading.Event(), threading.Event()
+
+    def submit() -> None:
+        """As a rater does, up to the moment before the own scoring."""
+        with transaction.atomic():
+            Trajectory.objects.select_for_update(no_key=True).get(pk=score.trajectory_id)
+            append_verdicts(
+                [
+                    Verdict(
+                        trajectory_id=score.trajectory_id, checkpoint_id=score.checkpoint_id, source="judge", name=name,
+                        rubric_version=rubric_version(), value="fail",
+                    )
+                    for name in PANEL
+                ]
+            )  # fmt: skip
+            held.set()
+            assert go_on.wait(30)
+        connection.close()
+
+    rater = threading.Thread(target=submit)
+    scorer = threading.Thread(target=lambda: (score_trajectories([score.trajectory_id]), connection.close()))
+    rater.start()
+    assert held.wait(30)
+    scorer.start()
+    while scorer.is_alive() and not somebody_waits_for_a_lock():
+        pass
+    go_on.set()
+    rater.join()
+    scorer.join()
+    score.refresh_from_db()
+    assert score.combined == "fail"
+
+
+def somebody_waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return cursor.fetchone()[0] > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_that_score_one_trajectory_at_once_end_with_all_verdicts():
+    """The second waits for the first, and reads the verdicts when it is its turn."""
+    run = make_run()
+    score = CheckpointScore.objects.filter(trajectory__unit__method="iba", checkpoint__rule__isnull=True).first()
+    start = threading.Barrier(len(PANEL))
+
+    def fail(name: str) -> None:
+        start.wait()
+        judge(score.trajectory, {name: "fail"})
+
+    threads = [threading.Thread(target=lambda n=name: (fail(n), connection.close())) for name in PANEL]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    score.refresh_from_db()
+    assert (score.combined, score.reason) == ("fail", "3 of 3 judges say fail")
+    assert results_of(fresh(run)) == compute(run)

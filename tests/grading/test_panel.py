@@ -1,0 +1,87 @@
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from bench.grading.panel import MENU, Judged, against_itself, by_family, by_length, by_position
+from bench.grading.types import VerdictValue
+
+P, F, C = VerdictValue.PASS, VerdictValue.FAIL, VerdictValue.CANNOT_JUDGE
+
+
+@dataclass(frozen=True)
+class Item:
+    judge: str = "a"
+    own: bool = True
+    chars: int = 100
+    position: int = 1
+    value: VerdictValue | None = P
+    reference: VerdictValue | None = P
+    again: VerdictValue | None = None
+
+
+ITEM = Item()
+
+
+def judged(*items):
+    """The items of each judge as arrays."""
+    found = []
+    for judge in sorted({item.judge for item in items}):
+        mine = [item for item in items if item.judge == judge]
+        codes = {
+            name: np.array([MENU.index(v) if (v := getattr(item, name)) in MENU else -1 for item in mine])
+            for name in ("value", "reference", "again")
+        }
+        own = np.array([item.own for item in mine])
+        chars, position = (np.array([getattr(item, name) for item in mine]) for name in ("chars", "position"))
+        found.append(Judged(judge, own, chars, position, **codes))
+    return found
+
+
+def test_agreement_is_shown_by_length_of_the_candidate():
+    items = [ITEM, replace(ITEM, chars=499), replace(ITEM, chars=500, reference=F)]
+    items.append(replace(ITEM, chars=9000))
+    rows = by_length(judged(*items), edges=(1500, 500))
+    assert [(r.group, r.raw.n, r.raw.value) for r in rows] == [
+        ("1: 0 to 499 characters", 2, 1),
+        ("2: 500 to 1499 characters", 1, 0),
+        ("3: 1500 to more characters", 1, 1),
+    ]
+
+
+def test_agreement_is_shown_by_position_in_order():
+    rows = by_position(judged(*(replace(ITEM, position=p) for p in (10, 2, 1))))
+    assert [row.group for row in rows] == ["01", "02", "10"]
+
+
+def test_own_family_is_kept_apart():
+    rows = by_family(judged(ITEM, replace(ITEM, own=False, reference=F), replace(ITEM, judge="b")))
+    assert [(r.judge, r.group, r.raw.value) for r in rows] == [
+        ("a", "other family", 0),
+        ("a", "own family", 1),
+        ("b", "own family", 1),
+    ]
+
+
+def test_leniency_is_the_difference_of_pass_rates():
+    # the judge passes 3 of 4, the humans 1 of 4
+    items = [
+        ITEM,
+        replace(ITEM, reference=F),
+        replace(ITEM, reference=F),
+        replace(ITEM, value=F, reference=F),
+    ]
+    (row,) = by_position(judged(*items))
+    assert row.rate_gap == pytest.approx(0.5)
+    assert row.raw.value == pytest.approx(0.5)
+
+
+def test_test_retest_compares_a_judge_with_itself():
+    (row,) = against_itself(judged(replace(ITEM, again=P), replace(ITEM, again=F), ITEM))
+    assert (row.split, row.raw.n, row.raw.value) == ("test-retest", 2, 0.5)
+
+
+def test_unscored_and_cannot_judge_agree_with_nothing():
+    (row,) = by_position(judged(replace(ITEM, value=None, reference=None), replace(ITEM, value=C, reference=C)))
+    assert (row.raw.value, row.ac1.value, row.rate_gap) == (None, None, None)
+    assert row.raw.reason == "undefined because no item has two ratings"
