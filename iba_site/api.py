@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
 
 from django.contrib.auth import authenticate
 from django.core.exceptions import PermissionDenied
@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, NinjaAPI, Schema, Status
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.throttling import AnonRateThrottle
+from pydantic import create_model
 
 from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
@@ -19,6 +20,7 @@ from bench.results.report import compute, results_of
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
+from bench.runs.spec import OPTIONS, Kind, RunSpec
 from bench.runs.tasks import dispatch
 from bench.tokens import BearerToken, make_token
 from iba_site.api_external import router as external
@@ -50,18 +52,24 @@ class DatasetOut(Schema):
     summary: dict[str, Any]
 
 
-class LaunchIn(Schema):
-    dataset: Text
-    methods: list[Text]
-    model: Text
-    judges: list[Text] = []
-    domains: list[Text] = []
-    split: Text = ""
-    limit: int | None = None
-    repeats: int = 1
-    seed: int = 1
-    max_in_flight: int = 64
-    budget_usd: float | None = None
+def _launch_fields() -> dict[str, tuple[object, object]]:
+    """The options of a run as fields of a schema, with their words and bounds."""
+    types: dict[Kind, object] = {
+        Kind.TEXT: Text, Kind.NAMES: list[Text], Kind.NUMBER: int, Kind.SUM: float, Kind.SWITCH: bool,
+    }  # fmt: skip
+    found: dict[str, tuple[object, object]] = {}
+    for name, option in OPTIONS.items():
+        plain = types[option.kind]
+        kind = Optional[plain] if option.default is None else plain  # noqa: UP045 (a value, not an annotation)
+        filled = {"default_factory": list} if option.kind is Kind.NAMES else {"default": option.default}
+        found[name] = (kind, Field(description=option.help, **({} if option.required else filled)))
+    return found
+
+
+if TYPE_CHECKING:
+    LaunchIn: TypeAlias = Schema
+else:
+    LaunchIn = create_model("LaunchIn", __base__=Schema, **_launch_fields())
 
 
 class RunChange(Schema):
@@ -184,7 +192,7 @@ def list_runs(request: HttpRequest) -> Any:
 def launch(request: HttpRequest, wish: LaunchIn) -> Any:
     """Start a run. 422 with a sentence where a value does not fit; nothing is written then."""
     _launchers_only(request)
-    return Status(201, _run(launch_run(user=request.user, **wish.dict())))
+    return Status(201, _run(launch_run(RunSpec(**wish.dict()), user=request.user)))
 
 
 @api.get("/runs/{run_id}", response=ProgressOut)

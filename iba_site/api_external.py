@@ -21,6 +21,7 @@ from bench.models import Run, Unit
 from bench.runs.external import ExternalError, as_json, call_tool, describe, held_unit, next_unit, search, submit
 from bench.runs.inputs import vocabulary
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
 
 router = Router(tags=["external agents"])
@@ -77,13 +78,15 @@ def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
     """Open a run that your agent will fill. Its method is called ``external-<name>``."""
     _launchers_only(request)
     run = launch_run(
+        RunSpec(
+            dataset=wish.dataset,
+            methods=[f"{EXTERNAL}{wish.name}"],
+            model=wish.model,
+            judges=wish.judges,
+            domains=wish.domains,
+            limit=wish.limit,
+        ),
         user=request.user,
-        dataset=wish.dataset,
-        methods=[f"{EXTERNAL}{wish.name}"],
-        model=wish.model,
-        judges=wish.judges,
-        domains=wish.domains,
-        limit=wish.limit,
     )
     return Status(201, {"run": run.pk, "units": run.units.count()})
 

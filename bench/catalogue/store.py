@@ -10,7 +10,10 @@ from bench.models import Dimension, Domain, Scenario
 
 @transaction.atomic
 def store_catalogue(catalogue: Catalogue) -> dict[str, int | str]:
-    """Upsert domains, dimensions and scenarios by slug; returns the counts that load_catalogue reports."""
+    """Add what this version says, and move the domains to it; returns the counts that load_catalogue reports.
+
+    Dimensions and scenarios of earlier versions stay as they are: their datasets go on with the old words.
+    """
     version = catalogue.data_version
     for position, (slug, data) in enumerate(catalogue.domains.items()):
         domain, _ = Domain.objects.update_or_create(
@@ -24,25 +27,17 @@ def store_catalogue(catalogue: Catalogue) -> dict[str, int | str]:
         )
         for dimension in data.dimensions.values():
             options = [{"slug": v.slug, "label": v.label, "description": v.description} for v in dimension.values]
-            Dimension.objects.update_or_create(
+            Dimension.objects.get_or_create(
                 domain=domain,
                 slug=dimension.slug,
-                defaults={
-                    "name": dimension.name,
-                    "question": dimension.question,
-                    "options": options,
-                    "data_version": version,
-                },
+                data_version=version,
+                defaults={"name": dimension.name, "question": dimension.question, "options": options},
             )
         for scenario in data.scenarios.values():
-            Scenario.objects.update_or_create(
+            Scenario.objects.get_or_create(
                 domain=domain,
                 slug=scenario.slug,
-                defaults={
-                    "name": scenario.name,
-                    "summary": scenario.summary,
-                    "action_kind": scenario.action,
-                    "data_version": version,
-                },
+                data_version=version,
+                defaults={"name": scenario.name, "summary": scenario.summary, "action_kind": scenario.action},
             )
     return {**catalogue.counts(), "data_version": version}

@@ -120,7 +120,8 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
             summary={**summarise(personas), "generator": generator_sha256()},
             complete=True,
         )
-        scenarios = {str(s): s for s in Scenario.objects.select_related("domain")}
+        of_version = Scenario.objects.filter(data_version=catalogue.data_version)
+        scenarios = {str(s): s for s in of_version.select_related("domain")}
         for persona in personas:
             _write_persona(dataset, persona, scenarios)
     return dataset

@@ -74,12 +74,12 @@ def _share(by_task: dict[int, list[Checkpoint]], holds: Any) -> float:
 
 
 def _labels(dataset: Dataset) -> dict[tuple[str, str], str]:
-    """(dimension, value) -> label, as the catalogue words it now."""
+    """(dimension, value) -> label, in the words of the dataset's own version."""
     from bench.models import Dimension
 
     return {
         (dimension.reference, option["slug"]): option["label"]
-        for dimension in Dimension.objects.select_related("domain")
+        for dimension in Dimension.objects.filter(data_version=dataset.data_version).select_related("domain")
         for option in dimension.options
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self, TypeVar
+
 from django.db import models
 
 
@@ -19,6 +21,17 @@ class Domain(models.Model):
         return self.name
 
 
+M = TypeVar("M", bound=models.Model)
+
+
+class Versioned(models.QuerySet[M]):
+    """Rows of every version that was ever loaded: a dataset keeps the words that it was made with."""
+
+    def current(self) -> Self:
+        """Those of the catalogue as it was loaded last."""
+        return self.filter(data_version=models.F("domain__data_version"))
+
+
 class Dimension(models.Model):
     domain = models.ForeignKey(Domain, models.CASCADE, related_name="dimensions")
     slug = models.SlugField()
@@ -27,9 +40,13 @@ class Dimension(models.Model):
     options = models.JSONField(help_text="[{slug, label, description}], public")
     data_version = models.CharField(max_length=12)
 
+    objects = Versioned.as_manager()
+
     class Meta:
         ordering = ["domain__position", "slug"]
-        constraints = [models.UniqueConstraint(fields=["domain", "slug"], name="dimension_slug_unique_in_domain")]
+        constraints = [
+            models.UniqueConstraint(fields=["domain", "slug", "data_version"], name="dimension_once_a_version")
+        ]
 
     def __str__(self) -> str:
         return self.reference
@@ -47,9 +64,13 @@ class Scenario(models.Model):
     action_kind = models.CharField(max_length=8, choices=[("generate", "Text"), ("call_api", "API call")])
     data_version = models.CharField(max_length=12)
 
+    objects = Versioned.as_manager()
+
     class Meta:
         ordering = ["domain__position", "slug"]
-        constraints = [models.UniqueConstraint(fields=["domain", "slug"], name="scenario_slug_unique_in_domain")]
+        constraints = [
+            models.UniqueConstraint(fields=["domain", "slug", "data_version"], name="scenario_once_a_version")
+        ]
 
     def __str__(self) -> str:
         return f"{self.domain.slug}.{self.slug}"

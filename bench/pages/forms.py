@@ -10,6 +10,7 @@ from agents.registry import AGENTS, resolve
 from bench.models import Dataset, Domain, Endpoint, Split
 from bench.pages import numbers
 from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
+from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
 
 DEFAULT_METHODS = ("iba", "rag", "recency", "no_history")
 
@@ -23,14 +24,12 @@ class LaunchForm(forms.Form):
     judges = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     domains = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     split = forms.ChoiceField(required=False, choices=[("", "both"), *Split.choices])
-    limit = forms.IntegerField(required=False, min_value=1)
-    repeats = forms.IntegerField(min_value=1, max_value=20, initial=1)
-    seed = forms.IntegerField(initial=1)
-    max_in_flight = forms.IntegerField(min_value=1, max_value=1024, initial=64)
-    budget_usd = forms.FloatField(required=False, min_value=0.01)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name, option in OPTIONS.items():
+            if name not in self.fields:
+                self.fields[name] = _field(option)
         datasets = list(dict.fromkeys(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
         endpoints = list(Endpoint.objects.values_list("slug", "model"))
         self._choose("dataset", [(name, name) for name in datasets], first=True)
@@ -49,13 +48,25 @@ class LaunchForm(forms.Form):
         if first and choices:
             field.initial = choices[0][0]
 
-    def wish(self) -> dict[str, Any]:
-        """The arguments of launch_run. Only after is_valid()."""
-        return dict(self.cleaned_data)
+    def wish(self) -> RunSpec:
+        """Only after is_valid()."""
+        return RunSpec(**self.cleaned_data)
 
     def data_for_get(self) -> dict[str, Any]:
         """Initial values as a sent form, so that the count can be shown before anything is chosen."""
         return {name: field.initial for name, field in self.fields.items() if field.initial is not None}
+
+
+def _field(option: Option) -> forms.Field:
+    """A number, a sum or a switch of ``RunSpec``; what is chosen from a list has a field of its own above."""
+    if option.kind is Kind.SWITCH:
+        return forms.BooleanField(required=False)
+    optional = option.default is None
+    if option.kind is Kind.SUM:
+        return forms.FloatField(required=not optional, min_value=0.01)
+    return forms.IntegerField(
+        required=not optional, min_value=option.low, max_value=option.high, initial=option.default
+    )
 
 
 class BudgetForm(forms.Form):

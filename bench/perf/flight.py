@@ -14,6 +14,7 @@ from bench.models import ModelCall, Run, RunStatus, UnitStatus
 from bench.perf.measure import Row, reference_s
 from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
 from bench.services import services
 
@@ -53,7 +54,9 @@ def _launch(latency_s: float, repeats: int) -> tuple[Run, QuerySet[ModelCall]]:
     bought = ModelCall.objects.filter(model__in=[model, *judges])
     bought.delete()  # the stand-in's, so nobody paid for them
     run = launch_run(
-        dataset="starter", methods=["iba"], model=model, judges=judges, repeats=repeats, max_in_flight=IN_FLIGHT
+        RunSpec(
+            dataset="starter", methods=["iba"], model=model, judges=judges, repeats=repeats, max_in_flight=IN_FLIGHT
+        )
     )
     return run, bought
 

@@ -46,7 +46,7 @@ def large_run() -> Run:
     Trajectories are as large as those of a real run: 35 kB with constraints, 13 kB without.
     """
     rng = Random(1)  # noqa: S311 (reproducible draws)
-    scenarios = list(Scenario.objects.filter(action_kind="generate").order_by("pk"))
+    scenarios = list(Scenario.objects.current().filter(action_kind="generate").order_by("pk"))
     if not scenarios:
         raise ValueError("the catalogue is not loaded; run `manage.py load_catalogue` first")
     dataset = Dataset.objects.create(
@@ -126,7 +126,7 @@ def _events(personas: list[Persona]) -> dict[int, list[Event]]:
 
 def _checkpoints(tasks: list[Task]) -> Iterator[Checkpoint]:
     dimensions: dict[int, list[str]] = {}
-    for one in Dimension.objects.select_related("domain").order_by("pk"):
+    for one in Dimension.objects.current().select_related("domain").order_by("pk"):
         dimensions.setdefault(one.domain_id, []).append(str(one))
     for task in tasks:
         here = dimensions[task.scenario.domain_id]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from agents.contract import Limits
@@ -24,6 +25,7 @@ from bench.runs.endpoints import (
     resolve_endpoint,
 )
 from bench.runs.manifest import build_manifest, manifest_sha256
+from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
 
 POLICY_VERSION = "1"
 MAX_UNITS = 500_000
@@ -33,7 +35,7 @@ MODEL_NAME_LENGTH = 160
 class LaunchError(ValueError):
     """A run cannot be started as asked; the message names the value and the remedy.
 
-    ``field``: the argument of ``plan_run`` that it is about, or "".
+    ``field``: the field of ``RunSpec`` that it is about, or "".
     """
 
     def __init__(self, message: str, field: str = "") -> None:
@@ -43,101 +45,51 @@ class LaunchError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked wish: what launching would do."""
+    """A checked wish: what launching would do. In ``spec`` every name is spelt out and stands once."""
 
+    spec: RunSpec
     dataset: Dataset
-    methods: list[str]
-    model: str
-    judges: list[str]
-    domains: list[str]
-    split: str
-    transfer: bool
-    limit: int | None
-    repeats: int
-    seed: int
-    max_in_flight: int
-    budget_usd: float | None
-    task_ids: list[int]
+    task_ids: Sequence[int]
 
     @property
     def units(self) -> int:
-        return len(self.task_ids) * len(self.methods) * self.repeats
+        return len(self.task_ids) * len(self.spec.methods) * self.spec.repeats
 
 
-def plan_run(
-    *,
-    dataset: str,
-    methods: Sequence[str],
-    model: str,
-    judges: Sequence[str] = (),
-    domains: Sequence[str] = (),
-    split: str = "",
-    transfer: bool = False,
-    limit: int | None = None,
-    repeats: int = 1,
-    seed: int = 1,
-    max_in_flight: int = 64,
-    budget_usd: float | None = None,
-) -> Plan:
+def plan_run(wish: RunSpec) -> Plan:
     """Check every value. Raises LaunchError; nothing is written.
 
     ``transfer`` hides from every method what a person showed in the task's own domain.
     """
-    found = Dataset.objects.newest(dataset)
-    if found is None:
-        known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
-        have = f"there are: {', '.join(known)}" if known else "there are none yet"
-        raise LaunchError(
-            f"unknown dataset {dataset!r}; {have}. Make it with `manage.py build_dataset --name {dataset}`.",
-            "dataset",
-        )
-    chosen = _methods(methods)
-    _check_range("repeats", repeats, 1, 20)
-    _check_range("max_in_flight", max_in_flight, 1, 1024)
-    _check_range("limit", limit, 1, 10**6)
-    if split and split not in Split.values:
-        raise LaunchError(
-            f"unknown split {split!r}; there are: {', '.join(Split.values)}; leave it out for all", "split"
-        )
-    _check_budget(budget_usd)
-    _check_models("model", [model])
-    _check_models("judges", judges)
-    plan = Plan(
-        found,
-        chosen,
-        model,
-        _judges(model, judges),
-        _domains(domains),
-        split,
-        transfer,
-        limit,
-        repeats,
-        seed,
-        max_in_flight,
-        budget_usd,
-        _task_ids(found, domains, split, limit),
-    )
+    dataset = _dataset(wish.dataset)
+    methods = _methods(wish.methods)
+    for name, option in OPTIONS.items():
+        if option.kind is Kind.NUMBER:
+            _check_range(name, getattr(wish, name), option)
+    _check_split(wish.split)
+    _check_budget(wish.budget_usd)
+    _check_models("model", [wish.model])
+    _check_models("judges", wish.judges)
+    spec = replace(wish, methods=methods, judges=_judges(wish.model, wish.judges), domains=_domains(wish.domains))
+    plan = Plan(spec, dataset, _task_ids(dataset, wish.domains, wish.split, wish.limit))
     if not plan.task_ids:
-        where = f"{', '.join(domains) or 'any domain'}{f' of split {split}' if split else ''}"
-        raise LaunchError(f"dataset {dataset!r} has no task in {where}", "domains")
+        where = f"{', '.join(wish.domains) or 'any domain'}{f' of split {wish.split}' if wish.split else ''}"
+        raise LaunchError(f"dataset {wish.dataset!r} has no task in {where}", "domains")
     if plan.units > MAX_UNITS:
         raise LaunchError(f"{plan.units} units are more than {MAX_UNITS}; choose fewer tasks, methods or repeats")
     return plan
 
 
-def launch_run(*, user: Any = None, **wish: Any) -> Run:
-    """Write the run and all its units, or nothing, once every model answers. Arguments as of ``plan_run``.
-
-    Raises LaunchError.
-    """
-    plan = plan_run(**wish)
+def launch_run(wish: RunSpec, *, user: User | AnonymousUser | None = None) -> Run:
+    """Write the run and all its units, or nothing, once every model answers. Raises LaunchError."""
+    plan = plan_run(wish)
     check_models_answer(plan)
     return start(plan, user=user)
 
 
 def check_models_answer(plan: Plan) -> None:
     """Ask the endpoints of agent and judges whether they are there. Raises LaunchError."""
-    for field, names in (("model", [plan.model]), ("judges", plan.judges)):
+    for field, names in (("model", [plan.spec.model]), ("judges", plan.spec.judges)):
         for name in names:
             try:
                 check_reachable(name)
@@ -164,28 +116,16 @@ def set_budget(run_id: int, budget_usd: float | None) -> None:
 def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
     """The manifest that a run of this plan would have, and its sha256. Raises LaunchError."""
     try:
-        endpoint = resolve_endpoint(plan.model)
-        judges = [resolve_endpoint(name) for name in plan.judges]
+        endpoint = resolve_endpoint(plan.spec.model)
+        judges = [resolve_endpoint(name) for name in plan.spec.judges]
     except (UnknownModel, KeyMissing) as error:
         raise LaunchError(str(error)) from error
-    manifest = build_manifest(
-        dataset=plan.dataset,
-        methods=plan.methods,
-        endpoint=endpoint,
-        judges=judges,
-        domains=plan.domains,
-        split=plan.split,
-        transfer=plan.transfer,
-        limit=plan.limit,
-        repeats=plan.repeats,
-        seed=plan.seed,
-        limits=Limits(),
-        policy=Policy(version=POLICY_VERSION, panel=tuple(plan.judges)),
-    )
+    policy = Policy(version=POLICY_VERSION, panel=tuple(plan.spec.judges))
+    manifest = build_manifest(plan.spec, plan.dataset, endpoint, judges, limits=Limits(), policy=policy)
     return manifest, manifest_sha256(manifest)
 
 
-def start(plan: Plan, *, user: Any = None) -> Run:
+def start(plan: Plan, *, user: User | AnonymousUser | None = None) -> Run:
     """Write a checked plan as a run with its units, and send the first of them to the queue."""
     manifest, sha256 = manifest_of(plan)
     simulated = any(model["simulated"] for model in [manifest["model"], *manifest["judges"]])
@@ -195,10 +135,10 @@ def start(plan: Plan, *, user: Any = None) -> Run:
             manifest=manifest,
             manifest_sha256=sha256,
             simulated=simulated,
-            model=plan.model,
-            max_in_flight=plan.max_in_flight,
-            budget_usd=plan.budget_usd,
-            created_by=user,
+            model=plan.spec.model,
+            max_in_flight=plan.spec.max_in_flight,
+            budget_usd=plan.spec.budget_usd,
+            created_by=user if isinstance(user, User) else None,
         )
         Unit.objects.bulk_create(_units(run, plan), batch_size=2000)
         transaction.on_commit(lambda: _enqueue(run.pk))
@@ -213,15 +153,34 @@ def _enqueue(run_id: int) -> None:
 
 def _units(run: Run, plan: Plan) -> Iterable[Unit]:
     """Task by task, so that a run which is stopped half-way has the same tasks for every method."""
-    for repeat in range(plan.repeats):
+    for repeat in range(plan.spec.repeats):
         for task_id in plan.task_ids:
-            for method in plan.methods:
+            for method in plan.spec.methods:
                 yield Unit(run=run, task_id=task_id, method=method, repeat=repeat)
 
 
-def _check_range(name: str, value: int | None, low: int, high: int) -> None:
-    if value is not None and not low <= value <= high:
+def _dataset(name: str) -> Dataset:
+    found = Dataset.objects.newest(name)
+    if found is None:
+        known = sorted(set(Dataset.objects.filter(complete=True).values_list("name", flat=True)))
+        have = f"there are: {', '.join(known)}" if known else "there are none yet"
+        raise LaunchError(
+            f"unknown dataset {name!r}; {have}. Make it with `manage.py build_dataset --name {name}`.", "dataset"
+        )
+    return found
+
+
+def _check_range(name: str, value: int | None, option: Option) -> None:
+    low, high = option.low, option.high
+    if value is not None and low is not None and high is not None and not low <= value <= high:
         raise LaunchError(f"{name} is {value}; it must be from {low} to {high}", name)
+
+
+def _check_split(split: str) -> None:
+    if split and split not in Split.values:
+        raise LaunchError(
+            f"unknown split {split!r}; there are: {', '.join(Split.values)}; leave it out for all", "split"
+        )
 
 
 def _check_budget(budget_usd: float | None) -> None:

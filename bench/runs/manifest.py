@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,43 +15,45 @@ from agents.model.endpoints import Endpoint
 from bench.grading.judges import RUBRIC_VERSION
 from bench.grading.types import Policy
 from bench.models import Dataset
+from bench.runs.spec import OPTIONS, RunSpec
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CODE = ("agents", "bench")
+# What decides a trajectory, its grade or the simulated model; pages, importers, commands and statistics do not.
+CODE = (
+    "agents",
+    "bench/catalogue",
+    "bench/generation",
+    "bench/grading",
+    "bench/reader",
+    "bench/runs/inputs.py",
+    "bench/runs/world.py",
+    "bench/search",
+)
 PROMPTS = ("agents/prompts", "bench/grading/prompts")
 
 
 def build_manifest(
-    *,
+    spec: RunSpec,
     dataset: Dataset,
-    methods: list[str],
     endpoint: Endpoint,
-    judges: list[Endpoint],
-    domains: list[str],
-    split: str,
-    transfer: bool,
-    limit: int | None,
-    repeats: int,
-    seed: int,
+    judges: Sequence[Endpoint],
+    *,
     limits: Limits,
     policy: Policy,
 ) -> dict[str, Any]:
     """Everything that decides the results. Keys, addresses and times are left out."""
+    asked = {name: getattr(spec, name) for name, option in OPTIONS.items() if option.decides}
     return {
+        **asked,
         "format": 1,
         "dataset": {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256},
         "data_version": dataset.data_version,
-        "methods": methods,
+        "methods": list(spec.methods),
         "model": _model(endpoint),
         "judges": [_model(judge) for judge in judges],
-        "domains": domains,
-        "split": split,
-        "transfer": transfer,
-        "limit": limit,
-        "repeats": repeats,
-        "seed": seed,
-        "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
-        "policy": {name: getattr(policy, name) for name in Policy.__dataclass_fields__},
+        "domains": list(spec.domains),
+        "limits": asdict(limits),
+        "policy": asdict(policy),
         "rubric_version": RUBRIC_VERSION,
         "code_sha256": code_sha256(),
         "prompts": prompt_hashes(),
@@ -73,11 +77,19 @@ def _model(endpoint: Endpoint) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def code_sha256() -> str:
-    """Hash of the source that agents, runs and scoring consist of."""
+    """Hash of the source that decides a trajectory and its grades. Missing parts raise FileNotFoundError."""
     digest = hashlib.sha256()
-    for path in sorted(path for part in CODE for path in (ROOT / part).rglob("*.py")):
+    for path in sorted(path for part in CODE for path in _sources(ROOT / part)):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def _sources(place: Path) -> list[Path]:
+    if place.is_dir():
+        return list(place.rglob("*.py"))
+    if not place.exists():
+        raise FileNotFoundError(f"{place}: named in CODE, but it is not there")
+    return [place]
 
 
 @lru_cache(maxsize=1)

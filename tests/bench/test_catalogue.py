@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from bench.catalogue import Catalogue, CatalogueError, load_catalogue
 from bench.catalogue.load import DATA, DOMAINS, all_texts
+from bench.catalogue.store import store_catalogue
 from bench.catalogue.words import content_stems, similarity
+from bench.models import Dimension, Scenario
 
 SEAT = "travel/dimensions/seat.yaml"
 
@@ -138,3 +140,22 @@ def test_similarity_is_symmetric_and_within_its_range(first: str, second: str):
 def test_content_stems_see_through_endings_and_leave_small_words_out():
     assert content_stems("The earlier lights") & content_stems("early light") == content_stems("light")
     assert content_stems("of the and in") == frozenset()
+
+
+@pytest.mark.django_db
+def test_an_old_dataset_keeps_its_words_when_the_catalogue_changes(data: Path, catalogue: Catalogue):
+    store_catalogue(catalogue)
+    old = Scenario.objects.get(domain__slug="travel", slug="book_journey")
+    change(data, "travel/scenarios/book_journey.yaml", lambda content: content.update(name="Take them there"))
+    change(data, SEAT, lambda content: content.update(question="Which seat?"))
+    changed = load_catalogue(data)
+    store_catalogue(changed)
+    store_catalogue(changed)
+    old.refresh_from_db()
+    assert (old.name, old.data_version) == ("Book a journey", catalogue.data_version)
+    seats = Dimension.objects.filter(domain__slug="travel", slug="seat")
+    assert {seat.data_version: seat.question for seat in seats} == {
+        catalogue.data_version: "Where on a train, plane or coach does this person want to sit?",
+        changed.data_version: "Which seat?",
+    }
+    assert [seat.question for seat in seats & Dimension.objects.current()] == ["Which seat?"]

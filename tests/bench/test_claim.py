@@ -14,6 +14,7 @@ from bench.models import ModelCall, Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.runs import claim as hands
 from bench.runs.calls import redis_client
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from bench.runs.worker import ALIVE_KEY
 from tests.annotation.factories import make_run
 from tests.bench.live import Worker, canonical, wait_for, wait_until_over
@@ -209,7 +210,7 @@ def test_after_two_kills_every_unit_is_done_once_and_no_call_is_bought_twice(tin
     """
     wish = {"dataset": "tiny", "methods": ["iba", "rag"], "model": "offline", "limit": 2, "max_in_flight": 4}
     offline.hold(after=3)
-    run = launch_run(**wish)
+    run = launch_run(RunSpec(**wish))
     for passing in (4, None):
         worker = Worker(offline.url, lease_s=2)
         try:

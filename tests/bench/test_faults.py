@@ -17,6 +17,7 @@ from bench.runs import tasks, worker
 from bench.runs.calls import BooksUnavailable, DatabaseStore, StopSign, redis_client
 from bench.runs.execute import act
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from bench.runs.worker import holding
 from bench.search import vectors
 from tests.bench.live import canonical, wait_until_over
@@ -55,7 +56,7 @@ def test_each_fault_of_the_model_server_and_all_mixed_leave_every_unit_in_a_defi
     for slug, faults in wanted.items():
         stand_in_as_endpoint(slug.replace("_", "-"), faults, offline.url)
         wish = {"dataset": "tiny", "methods": ["rag", "react"], "limit": 2, "judges": judges, "max_in_flight": 4}
-        runs[slug] = launch_run(model=slug.replace("_", "-"), **wish)
+        runs[slug] = launch_run(RunSpec(model=slug.replace("_", "-"), **wish))
     for run in runs.values():
         check_ending(wait_until_over(run), offline)
 
@@ -72,7 +73,7 @@ def test_each_fault_of_the_model_server_and_all_mixed_leave_every_unit_in_a_defi
 def test_a_run_on_a_dead_endpoint_ends_with_errors_and_no_score_and_a_retry_finishes_it(tiny, offline, worker):
     row = stand_in_as_endpoint("dies", "http500=1", offline.url, max_in_flight=8)
     wish = {"dataset": "tiny", "methods": ["no_history"], "limit": 2, "judges": ["offline-judge-a"]}
-    run = wait_until_over(launch_run(model="dies", **wish))
+    run = wait_until_over(launch_run(RunSpec(model="dies", **wish)))
     (cell,) = results_of(run)["cells"]
     assert (cell["planned"], cell["evaluated"], cell["errors"]) == (2, 0, 2)
     assert cell["task_success"]["mean"] is None
@@ -99,7 +100,7 @@ def act_here(run):
 
 @pytest.fixture
 def run_of_rag(tiny, offline):
-    return launch_run(dataset="tiny", methods=["rag"], model="offline", limit=1)
+    return launch_run(RunSpec(dataset="tiny", methods=["rag"], model="offline", limit=1))
 
 
 def test_dead_embeddings_during_search_are_an_infrastructure_failure(run_of_rag, monkeypatch):
@@ -275,7 +276,7 @@ def _values_by_judge():
 
 
 def test_the_oracle_searches_gold_and_a_database_error_there_is_no_agents_fault(tiny, offline, monkeypatch):
-    run = launch_run(dataset="tiny", methods=["oracle"], model="offline", limit=1)
+    run = launch_run(RunSpec(dataset="tiny", methods=["oracle"], model="offline", limit=1))
     with statement_fails(monkeypatch, "bench_checkpoint_evidence"):
         unit = act_here(run)
     assert unit.status == "failed"

@@ -17,6 +17,7 @@ from bench.runs import claim as hands
 from bench.runs import tasks
 from bench.runs.calls import DatabaseStore
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget, start
+from bench.runs.spec import RunSpec
 from tests.annotation.factories import make_run
 from tests.bench.live import wait_for, wait_until_over
 
@@ -57,27 +58,27 @@ def wish(small, **changes):
 def test_a_wish_that_does_not_fit_is_refused_with_the_remedy_and_nothing_is_written(small, offline, changes, says):
     before = Run.objects.count(), Unit.objects.count()
     with pytest.raises(LaunchError, match=says):
-        launch_run(**wish(small, **changes))
+        launch_run(RunSpec(**wish(small, **changes)))
     assert (Run.objects.count(), Unit.objects.count()) == before
 
 
 def test_a_real_endpoint_needs_judges_and_the_message_says_how_to_name_them(small):
     Endpoint.objects.create(slug="real", base_url="http://127.0.0.1:9/v1", model="m", family="f")
     with pytest.raises(LaunchError, match="judges must be named: --judges a,b,c"):
-        plan_run(**wish(small, model="real"))
+        plan_run(RunSpec(**wish(small, model="real")))
 
 
 def test_a_key_that_is_not_in_the_environment_is_named(small, monkeypatch):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     Endpoint.objects.create(slug="real", base_url="http://127.0.0.1:9/v1", model="m", family="f", key_env="NO_SUCH_KEY")
     with pytest.raises(LaunchError, match=r"takes its key from \$NO_SUCH_KEY, which is not set"):
-        plan_run(**wish(small, model="real", judges=["offline-judge-a"]))
+        plan_run(RunSpec(**wish(small, model="real", judges=["offline-judge-a"])))
 
 
 def test_a_plan_counts_the_units_and_a_limit_takes_a_fair_part_of_each_persona(small, offline):
-    plan = plan_run(**wish(small, repeats=3, limit=2))
+    plan = plan_run(RunSpec(**wish(small, repeats=3, limit=2)))
     assert plan.units == 2 * 2 * 3
-    run = launch_run(**wish(small, repeats=3, limit=2))
+    run = launch_run(RunSpec(**wish(small, repeats=3, limit=2)))
     units = Unit.objects.filter(run=run)
     assert units.count() == 12
     assert units.values("task__persona").distinct().count() == 2
@@ -85,22 +86,22 @@ def test_a_plan_counts_the_units_and_a_limit_takes_a_fair_part_of_each_persona(s
 
 def test_a_plan_of_one_split_has_the_tasks_of_its_personas_only(small, offline):
     splits = set(small.personas.values_list("split", flat=True))
-    planned = {split: plan_run(**wish(small, split=split)).units for split in splits}
-    assert sum(planned.values()) == plan_run(**wish(small)).units
-    run = launch_run(**wish(small, split=min(splits)))
+    planned = {split: plan_run(RunSpec(**wish(small, split=split))).units for split in splits}
+    assert sum(planned.values()) == plan_run(RunSpec(**wish(small))).units
+    run = launch_run(RunSpec(**wish(small, split=min(splits))))
     assert set(Unit.objects.filter(run=run).values_list("task__persona__split", flat=True)) == {min(splits)}
     assert run.manifest["split"] == min(splits)
 
 
 def test_a_method_named_twice_runs_once(small, offline):
-    assert plan_run(**wish(small, methods=["rag", "rag "])).methods == ["rag"]
+    assert plan_run(RunSpec(**wish(small, methods=["rag", "rag "]))).spec.methods == ["rag"]
 
 
 def test_a_queue_that_does_not_answer_leaves_the_run_whole_and_its_units_waiting(small, offline, monkeypatch):
     def unreachable(*_):
         raise QueueError("no Redis")
 
-    run = launch_run(**wish(small))
+    run = launch_run(RunSpec(**wish(small)))
     monkeypatch.setattr(tasks.act_unit, "delay", unreachable)
     tasks.dispatch(run.pk)
     units = Unit.objects.filter(run=run)
@@ -123,7 +124,15 @@ def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(t
     judges = ["offline-judge-a", "offline-judge-b", "offline-judge-c"]
     offline.hold(after=3)
     run = launch_run(
-        dataset="tiny", methods=["iba", "rag"], model="paid", judges=judges, limit=4, max_in_flight=4, budget_usd=1e-6
+        RunSpec(
+            dataset="tiny",
+            methods=["iba", "rag"],
+            model="paid",
+            judges=judges,
+            limit=4,
+            max_in_flight=4,
+            budget_usd=1e-6,
+        )
     )
 
     def units(status):
@@ -182,7 +191,7 @@ def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(t
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), 2.5, 2.4])
 def test_a_budget_that_is_no_sum_or_is_spent_already_is_refused_and_the_old_one_stands(small, offline, budget):
-    run = start(plan_run(**wish(small, budget_usd=3)))
+    run = start(plan_run(RunSpec(**wish(small, budget_usd=3))))
     Run.objects.filter(pk=run.pk).update(spent_usd=2.5)
     with pytest.raises(LaunchError, match=r"above 0|has spent 2.5000 USD already"):
         set_budget(run.pk, budget)
@@ -190,7 +199,7 @@ def test_a_budget_that_is_no_sum_or_is_spent_already_is_refused_and_the_old_one_
 
 
 def test_a_budget_given_in_mid_run_counts_from_the_next_call(small, offline):
-    run = start(plan_run(**wish(small)))
+    run = start(plan_run(RunSpec(**wish(small))))
     store = DatabaseStore(run_id=run.pk, unit_id=None, endpoint="offline")
     store.find(["new"])
     store.put("kept", {"model": "m"}, StoredCall({"choices": []}, Usage(1, 100, 10, 1.0), 0.1, "act"))
@@ -205,7 +214,7 @@ def test_a_budget_given_in_mid_run_counts_from_the_next_call(small, offline):
 
 
 def test_a_bought_call_is_kept_as_it_was_and_billed_each_time_it_was_paid(small, offline):
-    run = start(plan_run(**wish(small)))
+    run = start(plan_run(RunSpec(**wish(small))))
     store = DatabaseStore(run_id=run.pk, unit_id=run.units.first().pk, endpoint="offline")
     call = StoredCall({"choices": [{"text": "naïve 100%"}]}, Usage(1, 100, 10, 0.25), 0.5, "act")
     store.put("key", {"model": "m", "messages": []}, call)
@@ -218,7 +227,7 @@ def test_a_bought_call_is_kept_as_it_was_and_billed_each_time_it_was_paid(small,
 
 
 def test_what_is_bought_outside_any_run_is_on_no_bill(small, offline):
-    run = start(plan_run(**wish(small)))
+    run = start(plan_run(RunSpec(**wish(small))))
     DatabaseStore(run_id=None, unit_id=None, endpoint="x").put("key", {}, StoredCall({}, Usage(1, 1, 1, 9.0), 0.1, "a"))
     assert ModelCall.objects.get().cost_usd == 9
     assert Run.objects.get(pk=run.pk).spent_usd == 0
@@ -229,6 +238,6 @@ def test_a_model_or_judge_that_does_not_answer_stops_the_launch_and_nothing_is_w
     Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
     before = Run.objects.count(), Unit.objects.count()
     with pytest.raises(LaunchError, match=r"endpoint 'dead' .* cannot be reached: .* add_endpoint") as caught:
-        launch_run(**wish(small, **{"judges": ["offline-judge-a"], **changes}))
+        launch_run(RunSpec(**wish(small, **{"judges": ["offline-judge-a"], **changes})))
     assert caught.value.field == field
     assert (Run.objects.count(), Unit.objects.count()) == before

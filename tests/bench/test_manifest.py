@@ -10,6 +10,7 @@ from bench.models import Endpoint, Run
 from bench.runs import manifest as manifests
 from bench.runs.endpoints import encrypt_key, resolve_endpoint
 from bench.runs.launch import launch_run, manifest_of, plan_run
+from bench.runs.spec import RunSpec
 from tests.annotation.factories import make_run
 
 
@@ -20,12 +21,12 @@ def wish(db, offline):
 
 
 def sha256(wish, **changes):
-    return manifest_of(plan_run(**{**wish, **changes}))[1]
+    return manifest_of(plan_run(RunSpec(**{**wish, **changes})))[1]
 
 
 def test_the_same_wish_has_the_same_manifest(wish):
     assert sha256(wish) == sha256(wish)
-    assert launch_run(**wish).manifest_sha256 == sha256(wish)
+    assert launch_run(RunSpec(**wish)).manifest_sha256 == sha256(wish)
 
 
 @pytest.mark.parametrize("same", [{"max_in_flight": 3}, {"budget_usd": 2.0}])
@@ -67,7 +68,7 @@ def test_changed_code_and_changed_prompts_change_the_hash(wish, monkeypatch):
 
 
 def test_every_prompt_file_stands_in_it_by_its_hash(wish):
-    manifest, _ = manifest_of(plan_run(**wish))
+    manifest, _ = manifest_of(plan_run(RunSpec(**wish)))
     files = {str(p.relative_to(manifests.ROOT)) for p in manifests.ROOT.glob("agents/prompts/**/*.md")}
     assert files
     assert files <= set(manifest["prompts"])
@@ -85,7 +86,7 @@ def test_neither_key_nor_address_is_in_it(wish):
     )
     assert resolve_endpoint("real").api_key == key
     assert key not in repr(resolve_endpoint("real"))
-    manifest, _ = manifest_of(plan_run(**{**wish, "model": "real", "judges": ["offline-judge-a"]}))
+    manifest, _ = manifest_of(plan_run(RunSpec(**{**wish, "model": "real", "judges": ["offline-judge-a"]})))
     text = json.dumps(manifest)
     assert not [part for part in (key, "password", "models.example") if part in text]
 

@@ -17,6 +17,7 @@ from bench.models import Checkpoint, Event, EventLabel, ModelCall, Persona, Task
 from bench.runs import execute
 from bench.runs.inputs import search_for, task_input
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from bench.runs.world import world_of
 from tests.bench.live import ROOT
 
@@ -98,7 +99,7 @@ def _spec(method):
 
 def test_no_gold_table_is_read_and_no_gold_is_sent_while_any_agent_works(tiny, offline):
     """One GENERATE and one CallAPI task for every method, with statements and prompts watched."""
-    run = launch_run(dataset="tiny", methods=list(METHODS), model="offline")
+    run = launch_run(RunSpec(dataset="tiny", methods=list(METHODS), model="offline"))
     chosen = [
         Task.objects.filter(scenario__action_kind=kind).order_by("pk").first().pk for kind in ("generate", "call_api")
     ]

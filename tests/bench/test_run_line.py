@@ -9,6 +9,7 @@ import pytest
 from bench.models import ModelCall, Trajectory, Unit
 from bench.results.report import METRICS, results_of
 from bench.runs.launch import launch_run
+from bench.runs.spec import RunSpec
 from tests.bench.live import canonical, wait_until_over
 
 METHODS = ["iba", "rag", "recency", "no_history"]
@@ -23,7 +24,7 @@ def measures(run):
 
 def test_four_methods_are_scored_and_a_second_run_replays_every_call_and_says_the_same(tiny, offline, worker):
     wish = {"dataset": "tiny", "methods": METHODS, "model": "offline", "limit": 4, "seed": 3, "max_in_flight": 8}
-    first = wait_until_over(launch_run(**wish))
+    first = wait_until_over(launch_run(RunSpec(**wish)))
 
     units = Unit.objects.filter(run=first)
     assert Counter(units.values_list("status", flat=True)) == {"scored": 16}, list(
@@ -44,7 +45,7 @@ def test_four_methods_are_scored_and_a_second_run_replays_every_call_and_says_th
     assert bought == Counter(map(canonical, ModelCall.objects.values_list("request", flat=True)))
 
     offline.forget()
-    second = wait_until_over(launch_run(**wish))
+    second = wait_until_over(launch_run(RunSpec(**wish)))
     assert offline.exchanges == []
     assert second.manifest_sha256 == first.manifest_sha256
     assert measures(second) == measures(first)

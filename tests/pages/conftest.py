@@ -23,6 +23,7 @@ from bench.models import (
     Trajectory,
 )
 from bench.runs.launch import plan_run, start
+from bench.runs.spec import RunSpec
 from bench.texts import text_sha256
 from tests.pages.acting import act_out
 
@@ -143,7 +144,7 @@ def make_endpoints() -> None:
 def make_run(dataset: Dataset, methods=("iba", "rag"), *, model: str = "qwen") -> Run:
     """Planned, with all of its units queued; the queue itself hears nothing of it."""
     make_endpoints()
-    return start(plan_run(dataset=dataset.name, methods=list(methods), model=model, judges=list(JUDGES)))
+    return start(plan_run(RunSpec(dataset=dataset.name, methods=list(methods), model=model, judges=list(JUDGES))))
 
 
 def finish(run: Run, *, simulated: bool = False) -> Run:

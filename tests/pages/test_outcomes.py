@@ -13,6 +13,7 @@ from bench.models import CheckpointScore, Persona, Run, Trajectory, Verdict
 from bench.results.agreement_report import agreement_of
 from bench.results.report import compute, results_of
 from bench.runs.launch import plan_run, start
+from bench.runs.spec import RunSpec
 from tests.pages.acting import act_out
 from tests.pages.conftest import JUDGES, finish, make_endpoints
 
@@ -127,7 +128,7 @@ def test_over_applied_constraints_a_task_are_a_mean_or_a_dash_with_its_reason(vi
 def repeated(dataset) -> Run:
     make_endpoints()
     wish = {"dataset": dataset.name, "methods": ["iba", "rag"], "model": "qwen", "judges": list(JUDGES)}
-    return start(plan_run(**wish, repeats=2))
+    return start(plan_run(RunSpec(**wish, repeats=2)))
 
 
 def test_repeats_show_their_numbers_and_the_formula(viewer, dataset):
@@ -176,7 +177,7 @@ def test_the_kept_difference_turns_with_the_order_of_the_methods(viewer, finishe
 
 def test_two_runs_of_one_method_are_paired_over_their_units(viewer, finished, dataset):
     make_endpoints()
-    other = start(plan_run(dataset=dataset.name, methods=["rag"], model="qwen", judges=list(JUDGES)))
+    other = start(plan_run(RunSpec(dataset=dataset.name, methods=["rag"], model="qwen", judges=list(JUDGES))))
     for unit in other.units.select_related("task__scenario", "run"):
         act_out(unit)
     Run.objects.filter(pk=other.pk).update(status="done")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,9 +13,10 @@ from bench.management.table import results_table, sweep_table
 from bench.models import Run, RunStatus
 from bench.results.report import results_of
 from bench.runs.endpoints import is_offline
-from bench.runs.launch import check_models_answer, plan_run, start
+from bench.runs.launch import Plan, check_models_answer, manifest_of, plan_run, start
 from bench.runs.presets import PRESETS, Preset
 from bench.runs.progress import progress_of
+from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
 from bench.runs.tasks import dispatch
 from bench.runs.worker import workers_alive
 from bench.services import services
@@ -26,19 +29,9 @@ class Command(JsonCommand):
     help = "Run methods on a dataset and print the results table."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", required=True)
-        parser.add_argument("--methods", default="", help="names, separated by commas")
+        for name, option in OPTIONS.items():
+            add_option(parser, name, option)
         parser.add_argument("--preset", default="", help=f"an experiment by name: {', '.join(PRESETS)}")
-        parser.add_argument("--transfer", action="store_true", help="hide what was shown in the task's own domain")
-        parser.add_argument("--model", required=True, help="offline, or the slug of a registered endpoint")
-        parser.add_argument("--judges", default="", help="three endpoints; the stand-in's own for offline")
-        parser.add_argument("--domains", default="")
-        parser.add_argument("--split", default="", help="dev or test; both unless named")
-        parser.add_argument("--limit", type=int, help="tasks, at most")
-        parser.add_argument("--repeats", type=int, default=1)
-        parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--max-in-flight", type=int, default=64)
-        parser.add_argument("--budget-usd", type=float)
         parser.add_argument("--reuse", action="store_true", help="show the finished run of the same manifest, if any")
 
     def run(self, **options: Any) -> dict[str, Any]:
@@ -46,21 +39,21 @@ class Command(JsonCommand):
         wish = _wish(options, preset)
         if not preset.noises:
             return self._one(wish, reuse=options["reuse"])
-        base = plan_run(**wish).dataset  # whatever is wrong is said before datasets are made
+        base = plan_run(wish).dataset  # whatever is wrong is said before datasets are made
         runs = []
         for noise in preset.noises:
             dataset = with_noise(base, noise, say=self.say)
-            runs.append({"noise": noise, **self._one({**wish, "dataset": dataset.name}, reuse=options["reuse"])})
+            runs.append({"noise": noise, **self._one(replace(wish, dataset=dataset.name), reuse=options["reuse"])})
         self.stderr.write(sweep_table(runs))
         return {"preset": options["preset"], "runs": runs}
 
-    def _one(self, wish: dict[str, Any], *, reuse: bool) -> dict[str, Any]:
+    def _one(self, wish: RunSpec, *, reuse: bool) -> dict[str, Any]:
         started = time.monotonic()
-        plan = plan_run(**wish)
-        models = [plan.model, *plan.judges]
+        plan = plan_run(wish)
+        models = [plan.spec.model, *plan.spec.judges]
         services().ensure("embeddings", *(["offline"] if any(map(is_offline, models)) else []))
         check_models_answer(plan)
-        run = _known(wish) if reuse else None
+        run = _known(plan) if reuse else None
         if run is None:
             run = start(plan)
             self._wait(run)
@@ -117,21 +110,30 @@ class Command(JsonCommand):
             time.sleep(POLL_S)
 
 
-def _wish(options: dict[str, Any], preset: Preset) -> dict[str, Any]:
-    return {
-        "dataset": options["dataset"],
-        "methods": [*_words(options["methods"]), *preset.methods],
-        "model": options["model"],
-        "judges": _words(options["judges"]),
-        "domains": _words(options["domains"]),
-        "split": options["split"],
-        "transfer": options["transfer"] or preset.transfer,
-        "limit": options["limit"],
-        "repeats": options["repeats"],
-        "seed": options["seed"],
-        "max_in_flight": options["max_in_flight"],
-        "budget_usd": options["budget_usd"],
+def add_option(parser: CommandParser, name: str, option: Option) -> None:
+    """One option of a run as an argument of a command. ``methods`` may come from a preset."""
+    flag = f"--{name.replace('_', '-')}"
+    if option.kind is Kind.SWITCH:
+        parser.add_argument(flag, action="store_true", help=option.help)
+        return
+    types = {Kind.NUMBER: int, Kind.SUM: float}
+    text = f"{option.help}, separated by commas" if option.kind is Kind.NAMES else option.help
+    parser.add_argument(
+        flag,
+        type=types.get(option.kind, str),
+        default="" if option.kind is Kind.NAMES else option.default,
+        required=option.required and name != "methods",
+        help=text,
+    )
+
+
+def _wish(options: Mapping[str, Any], preset: Preset) -> RunSpec:
+    given: dict[str, Any] = {
+        name: _words(options[name]) if option.kind is Kind.NAMES else options[name] for name, option in OPTIONS.items()
     }
+    given["methods"] = [*given["methods"], *preset.methods]
+    given["transfer"] = given["transfer"] or preset.transfer
+    return RunSpec(**given)
 
 
 def _preset(name: str) -> Preset:
@@ -144,9 +146,7 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _known(wish: dict[str, Any]) -> Run | None:
+def _known(plan: Plan) -> Run | None:
     """The newest finished run that would come out the same: equal methods, data, code and prompts."""
-    from bench.runs.launch import manifest_of
-
-    sha256 = manifest_of(plan_run(**wish))[1]
+    sha256 = manifest_of(plan)[1]
     return Run.objects.filter(manifest_sha256=sha256, status=RunStatus.DONE).order_by("-pk").first()

@@ -47,7 +47,7 @@ def run_new(request: HttpRequest) -> HttpResponseBase:
     form = LaunchForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            run = launch_run(user=request.user, **form.wish())
+            run = launch_run(form.wish(), user=request.user)
         except LaunchError as error:
             form.add_error(error.field or None, str(error))
         else:
@@ -72,7 +72,7 @@ def _units(form: LaunchForm) -> dict[str, Any]:
         field, errors = next(iter(form.errors.items()))
         return {"units": None, "why_not": f"{field.replace('_', ' ')}: {errors[0]}"}
     try:
-        return {"units": plan_run(**form.wish()).units, "why_not": ""}
+        return {"units": plan_run(form.wish()).units, "why_not": ""}
     except LaunchError as error:
         return {"units": None, "why_not": str(error)}
 

@@ -31,7 +31,7 @@ def _found(words: str) -> dict[str, object]:
         "runs": Run.objects.filter(Q(pk=number) | Q(model__icontains=words)).select_related("dataset")[:AT_MOST],
         "trajectories": tasks.defer("data").order_by("-pk")[:AT_MOST],
         "domains": Domain.objects.filter(by_name),
-        "scenarios": Scenario.objects.filter(by_name).select_related("domain")[:AT_MOST],
+        "scenarios": Scenario.objects.current().filter(by_name).select_related("domain")[:AT_MOST],
         "datasets": Dataset.objects.filter(name__icontains=words, complete=True)[:AT_MOST],
         "personas": Persona.objects.filter(by_name).select_related("dataset")[:AT_MOST],
     }
