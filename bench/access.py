@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
-User = AbstractBaseUser | AnonymousUser
+Visitor: TypeAlias = User | AnonymousUser
+P = ParamSpec("P")
+R = TypeVar("R", bound=HttpResponseBase)
+View: TypeAlias = Callable[Concatenate[HttpRequest, P], R]
 
 
 class Role(StrEnum):
@@ -21,49 +24,50 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
-def role_of(user: Any) -> Role | None:
+def role_of(user: Visitor) -> Role | None:
     """The strongest role of a signed-in user; None for a user in no group.
 
     Remembered on the user object, which lives as long as the request, so that many checks take one query.
     """
     if not user.is_authenticated:
         return None
-    if not hasattr(user, "_iba_role"):
-        user._iba_role = _read_role(user)
-    role: Role | None = user._iba_role
+    known = vars(user)
+    if "_iba_role" not in known:
+        known["_iba_role"] = _read_role(user)
+    role: Role | None = known["_iba_role"]
     return role
 
 
-def _read_role(user: Any) -> Role | None:
+def _read_role(user: Visitor) -> Role | None:
     if user.is_superuser:
         return Role.ADMIN
     names = {group.name for group in user.groups.all()}
     return next((role for role in Role if role.value in names), None)
 
 
-def may_launch(user: Any) -> bool:
+def may_launch(user: Visitor) -> bool:
     return role_of(user) is Role.ADMIN
 
 
-def may_adjudicate(user: Any) -> bool:
+def may_adjudicate(user: Visitor) -> bool:
     return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR}
 
 
-def may_annotate(user: Any) -> bool:
+def may_annotate(user: Visitor) -> bool:
     return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR, Role.ANNOTATOR}
 
 
-def may_see_results(user: Any) -> bool:
+def may_see_results(user: Visitor) -> bool:
     """Raters stay blind: method, model and verdicts are not for annotators."""
     return role_of(user) in {Role.ADMIN, Role.ADJUDICATOR, Role.VIEWER}
 
 
-def require(right: Callable[[Any], bool]) -> Callable[..., Any]:
+def require(right: Callable[[Visitor], bool]) -> Callable[[View[P, R]], View[P, R]]:
     """Decorator for views: 403 with a sentence where the right is missing."""
 
-    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    def decorate(view: View[P, R]) -> View[P, R]:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
             if not right(request.user):
                 raise PermissionDenied(f"Your role, {role_of(request.user) or 'none'}, does not allow this page.")
             return view(request, *args, **kwargs)
