@@ -82,7 +82,7 @@ def check_agent(method: str, model: str) -> list[dict[str, Any]]:
     spec = resolve(method)
     checks: list[dict[str, Any]] = []
     for kind in ActionKind:
-        tools = ToolWorld((_FIND, _ORDER) if kind is ActionKind.CALL_API else (), _WORLD)
+        tools = ToolWorld((_FIND, _ORDER) if kind is ActionKind.CALL_API else (), _WORLD, AS_OF)
         limits = Limits()
         llm = OpenAILLM(resolve_endpoint(model), store=_Memory(), gate=LocalGate(), repeat=0, limits=limits)
         task = _task(kind, tools)

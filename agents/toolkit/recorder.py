@@ -86,11 +86,11 @@ class Recorder:
         return reply
 
     def call_tool(self, name: str, arguments: JSON) -> ToolResult:
-        """One tool call, recorded and counted against ``limits.tool_calls``."""
+        """One tool call, recorded; one that worked counts against ``limits.tool_calls``."""
         if self._tool_calls >= self._limits.tool_calls:
             raise CallLimitReached(f"no tool call left of {self._limits.tool_calls}; wanted {name}")
-        self._tool_calls += 1
         result = self._call_tool(name, arguments)
+        self._tool_calls += result.ok
         self.note("act", "tool", f"Called {name}.", tool=name, arguments=arguments, ok=result.ok,
                   accepted=result.accepted, content=result.content)  # fmt: skip
         return result

@@ -1,4 +1,7 @@
-"""Argument values brought to one form, so that 25, 25.0 and "25", or "7 pm" and "19:00", are the same."""
+"""Argument values brought to one form, so that 25, 25.0 and "25", or "7 pm" and "19:00", are the same.
+
+The tools of a task read their arguments with it too (``bench.runs.world``): what a tool accepts, a rule can read.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ class Unreadable(ValueError):
 
 
 class Ambiguous(ValueError):
-    """The value can be read in two ways that differ (03/04/2026)."""
+    """The value can be read in two ways that differ (03/04/2026, or 1.250 as a thousand or as one and a quarter)."""
 
 
+LONGEST = 200  # characters of a date, time or number
 TYPES = ("date", "time", "integer", "number", "string", "boolean", "list")
 
 _TRUE, _FALSE = {"true", "yes", "y", "1", "on"}, {"false", "no", "n", "0", "off"}
@@ -55,9 +59,12 @@ _MONTH_LIST = (
     "jul july|aug august|sep sept september|oct october|nov november|dec december"
 )
 _MONTHS = {name: n for n, names in enumerate(_MONTH_LIST.split("|"), start=1) for name in names.split()}
-_NUMBER = re.compile(r"(?P<before>[^\d\s.,+-]*)\s*(?P<digits>[+-]?\d[\d.,]*)\s*(?P<after>[^\d]*)")
+_NUMBER = re.compile(r"(?P<before>[^\d\s.,+-]*)\s*(?P<digits>[+-]?\d[\d.,']*)\s*(?P<after>[^\d]*)")
+_MINUS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-"))
+_GROUPED_BY_SPACE = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d ])")
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2})?)?(?::(?P<second>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?")
 _NUMERIC_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_YEAR_FIRST = re.compile(r"(\d{4})([./-])(\d{1,2})\2(\d{1,2})")
 _WEEKDAYS = re.compile(r"\b(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?\b")
 
 
@@ -95,6 +102,14 @@ def normalise_text(value: Any) -> str:
     return " ".join(re.sub(r"[_\-\u2010-\u2015]", " ", text).split())
 
 
+def same_text(stored: Any, given: Any) -> bool:
+    """Whether both read alike as texts. This is also how an item's id is found, by tool, rule and page."""
+    try:
+        return normalise_text(stored) == normalise_text(given)
+    except Unreadable:
+        return False
+
+
 def _as_list(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
@@ -126,20 +141,36 @@ def _number(value: Any, unit: str, *, whole: bool) -> tuple[str, Decimal]:
 def _read_number(value: Any) -> tuple[Decimal, str]:
     if isinstance(value, bool):
         raise Unreadable(f"{value!r} is not a number")
-    text = unicodedata.normalize("NFKC", str(value)).strip().casefold()
+    text = _plain(value)
     if text in _WORDS:
         return Decimal(_WORDS[text]), ""
     if isinstance(value, int | float):
         return _decimal(text), ""
+    text = _GROUPED_BY_SPACE.sub(lambda found: found[0].replace(" ", ""), re.sub(r"^- +", "-", text))
     found = _NUMBER.fullmatch(text)
     if not found or (found["before"] and found["after"].strip()):
         raise Unreadable(f"{value!r} is not a number")
-    digits = found["digits"]
+    return _decimal(_point(value, found["digits"])), found["before"] or found["after"].strip().rstrip(".")
+
+
+def _point(value: Any, digits: str) -> str:
+    """The digits with a point for the decimals and nothing between thousands. A lone comma groups, as in English."""
+    if re.fullmatch(r"[+-]?\d{1,3}('\d{3})+([.,]\d+)?", digits):
+        digits = digits.replace("'", "")
     if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", digits):
-        digits = digits.replace(",", "")
-    elif re.fullmatch(r"[+-]?\d+,\d{1,2}", digits):
-        digits = digits.replace(",", ".")
-    return _decimal(digits), found["before"] or found["after"].strip().rstrip(".")
+        return digits.replace(",", "")
+    if re.fullmatch(r"[+-]?\d{1,3}((\.\d{3}){2,}(,\d+)?|\.\d{3},\d+)", digits):
+        return digits.replace(".", "").replace(",", ".")
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2}\.\d{3}", digits):
+        raise Ambiguous(f"{value!r} may be {digits.replace('.', '')} or {digits} with a decimal point")
+    return digits.replace(",", ".") if re.fullmatch(r"[+-]?\d+,\d{1,2}", digits) else digits
+
+
+def _plain(value: Any) -> str:
+    """Width, case, kinds of space and minus made alike."""
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise Unreadable(f"{value[:20]!r}... is longer than {LONGEST} characters")
+    return " ".join(unicodedata.normalize("NFKC", str(value).translate(_MINUS)).casefold().split())
 
 
 def _decimal(text: str) -> Decimal:
@@ -164,7 +195,7 @@ def _unit(name: str) -> tuple[str, Decimal]:
 
 def _time(value: Any, zone: tzinfo | None) -> int:
     """Seconds since midnight."""
-    text = str(value).strip().casefold()
+    text = _plain(value)
     named = {"noon": 43200, "midday": 43200, "midnight": 0}
     if text in named:
         return named[text]
@@ -188,9 +219,9 @@ def _iso_moment(text: str, zone: tzinfo | None) -> datetime | None:
     """An ISO date or date and time, in the task's zone; None where the text is neither."""
     try:
         moment = datetime.fromisoformat(text.upper())
-    except ValueError:
+        return moment.astimezone(zone or UTC) if moment.tzinfo else moment
+    except (ValueError, OverflowError):  # the second at the calendar's ends
         return None
-    return moment.astimezone(zone or UTC) if moment.tzinfo else moment
 
 
 def _date(value: Any, as_of: datetime) -> date:
@@ -198,13 +229,16 @@ def _date(value: Any, as_of: datetime) -> date:
         return value.astimezone(as_of.tzinfo or UTC).date() if value.tzinfo else value.date()
     if isinstance(value, date):
         return value
-    text = str(value).strip().casefold()
+    text = _plain(value)
     relative = {"today": 0, "tomorrow": 1}
     if text in relative:
         return as_of.date() + timedelta(days=relative[text])
     moment = _iso_moment(text, as_of.tzinfo)
     if moment:
         return moment.date()
+    year_first = _YEAR_FIRST.fullmatch(text)
+    if year_first:
+        return _calendar(value, int(year_first[1]), int(year_first[3]), int(year_first[4]))
     numeric = _NUMERIC_DATE.fullmatch(text)
     if numeric:
         return _day_or_month_first(value, int(numeric[1]), int(numeric[3]), int(numeric[4]), numeric[2])
@@ -221,8 +255,8 @@ def _day_or_month_first(value: Any, first: int, second: int, year: int, separato
 
 
 def _written_date(value: Any, text: str, as_of: datetime) -> date:
-    """Such as March 14th, 2026, or Friday the 14th of March; without a year the next one from as_of on."""
-    plain = _WEEKDAYS.sub(" ", text.replace(",", " ").replace(".", " "))
+    """Such as March 14th, 2026, 14-Mar-2026, or Friday the 14th of March; without a year the next one from as_of."""
+    plain = _WEEKDAYS.sub(" ", re.sub(r"[,./-]", " ", text))
     cardinal = re.sub(r"(\d)(st|nd|rd|th)\b", r"\1", plain)
     words = [word for word in cardinal.split() if word not in ("the", "of")]
     months = [_MONTHS[word] for word in words if word in _MONTHS]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from bench.grading.normalise import TYPES, Ambiguous, Unreadable, normalise, normalise_text
+from bench.grading.normalise import TYPES, Ambiguous, Unreadable, normalise, normalise_text, same_text
 from bench.grading.types import VerdictValue
 
 _SUBJECTS = ("argument", "item_field", "committed")
@@ -93,8 +93,8 @@ def _check_item(
     chosen = arguments.get(rule["item_argument"])
     if _absent(chosen):
         return RuleVerdict(VerdictValue.FAIL, f"argument {rule['item_argument']} chooses no item")
-    by_id = {str(key).strip().casefold(): fields for key, fields in world.get("items", {}).items()}
-    fields = by_id.get(str(chosen).strip().casefold())
+    items: Mapping[str, Mapping[str, Any]] = world.get("items", {})
+    fields = next((fields for key, fields in items.items() if same_text(key, chosen)), None)
     if fields is None:
         return RuleVerdict(VerdictValue.FAIL, f"there is no item {chosen!r}")
     return _compare(rule, f"{rule['item_field']} of {chosen}", fields.get(rule["item_field"]), as_of)

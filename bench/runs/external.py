@@ -120,7 +120,7 @@ def call_tool(unit: Unit, name: str, arguments: JSON) -> ToolResult:
         session = ExternalSession.objects.select_for_update().get(unit=unit)
         if session.tool_calls >= limits.tool_calls:
             raise ExternalError(f"unit {unit.pk} has used its {limits.tool_calls} tool calls")
-        world = ToolWorld(tool_specs_of(unit.task), unit.task.world, list(session.committed))
+        world = ToolWorld(tool_specs_of(unit.task), unit.task.world, unit.task.as_of, list(session.committed))
         result = world(name, arguments)
         session.committed, session.tool_calls = world.committed, session.tool_calls + 1
         session.save(update_fields=["committed", "tool_calls"])

@@ -26,6 +26,7 @@ CODE = (
     "bench/grading",
     "bench/reader",
     "bench/runs/inputs.py",
+    "bench/runs/matching.py",
     "bench/runs/world.py",
     "bench/search",
 )

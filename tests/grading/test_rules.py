@@ -19,7 +19,11 @@ def value_of(rule, *calls, world=WORLD, as_of=NOW):
 
 SAME = [
     ("integer", 25, [25, 25.0, "25", " 25 ", "25.0", "+25"]),
-    ("number", 1250.5, ["1250.5", "1,250.50", 1250.5, "1250,5"]),
+    ("number", 1250.5, ["1250.5", "1,250.50", 1250.5, "1250,5", "1.250,50", "1 250.5", "1\u202f250,50", "1'250.50"]),
+    ("integer", 1000, ["1 000", "1\u00a0000", "1\u2009000", "1,000", "1000.000", "+1 000"]),
+    ("integer", 1234567, ["1 234 567", "1.234.567", "1,234,567", "1'234'567"]),
+    ("number", -5.5, ["\u22125.5", "-5,5", "\u2212 5.5", "\uff0d5.5", "\u20135.5"]),
+    ("number", 0.125, ["0.125", 0.125]),
     ("integer", 2, ["two", "Two", "2", 2.0]),
     ("time", "19:00", ["7 pm", "7pm", "7:00 PM", "7 p.m.", "19.00", "19h00", "19:00:00", "2026-03-14T19:00"]),
     ("time", "00:30", ["12:30 am", "0:30", "00:30"]),
@@ -37,6 +41,16 @@ SAME = [
             "03/14/2026",
             "2026-03-14T18:00:00Z",
             "20260314",
+            "2026/03/14",
+            "2026/3/14",
+            "2026-3-14",
+            "2026.3.14",
+            "14-Mar-2026",
+            "14/March/2026",
+            "2026 Mar 14",
+            "Mar-14-2026",
+            "\uff12\uff10\uff12\uff16-03-14",
+            "2026\u20113\u201114",
         ],
     ),
     ("date", "2026-03-11", ["tomorrow", "Tomorrow"]),
@@ -47,6 +61,7 @@ SAME = [
 OTHER = [
     ("integer", 25, [26, "25.5", "25 km", True, "many", "", None, [25]]),
     ("integer", 1, [True]),
+    ("integer", 1000, ["1 00", "1 0000", "10 00", "1 000 0", "1,00,0", "1.00.0", "1 .000"]),
     ("time", "19:00", ["7 am", "7", "19:01", "25:00", "13 pm", "evening"]),
     (
         "date",
@@ -101,6 +116,12 @@ def test_a_date_that_can_be_read_in_two_ways_is_left_to_people():
     verdict = check(rule, committed=[{"tool": "t", "arguments": {"day": "03/04/2026"}}], world={}, as_of=NOW)
     assert verdict.value is VerdictValue.CANNOT_JUDGE
     assert "day first or month first" in verdict.rationale
+
+
+@pytest.mark.parametrize("written", ["1.250", "-12.500", "\u2212999.000"])
+def test_a_number_whose_point_may_group_or_divide_is_left_to_people(written):
+    rule = {"argument": "x", "equals": 1250, "type": "number"}
+    assert value_of(rule, {"x": written}) == "cannot_judge"
 
 
 def test_dates_are_read_in_the_time_zone_of_the_task():
