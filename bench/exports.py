@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.files import write_file
 from bench.models import CheckpointScore, Dataset, Event, Run, Task, Trajectory, Verdict
 from bench.results.report import results_of
 
@@ -17,7 +18,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export_dataset(dataset: Dataset, folder: Path, *, gold: bool) -> list[dict[str, Any]]:
-    """personas, events and tasks as JSONL; with ``gold`` also labels and checkpoints. Returns files with sha256."""
+    """personas, events and tasks as JSONL; with ``gold`` also labels and checkpoints; last a manifest of these files.
+
+    Returns files with sha256. Each takes the place of an old one only once it is whole.
+    """
     files = {
         "personas.jsonl": _personas(dataset, gold),
         "events.jsonl": _events(dataset),
@@ -25,25 +29,27 @@ def export_dataset(dataset: Dataset, folder: Path, *, gold: bool) -> list[dict[s
     }
     if gold:
         files |= {"gold_labels.jsonl": _labels(dataset), "gold_checkpoints.jsonl": _checkpoints(dataset)}
-    return [_write_lines(folder / name, rows) for name, rows in files.items()]
+    written = [_write_lines(folder / name, rows) for name, rows in files.items()]
+    manifest = {"dataset": dataset.name, "version": dataset.version, "sha256": dataset.sha256, "files": written}
+    return [*written, _write(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")]
 
 
 def export_results(run: Run, folder: Path) -> list[dict[str, Any]]:
-    """manifest.json, results.json, trajectories.jsonl, verdicts.jsonl, scores.csv. Returns files with sha256."""
+    """results.json, trajectories.jsonl, verdicts.jsonl, scores.csv, last manifest.json. Returns files with sha256."""
     results = {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **results_of(run)}
     return [
-        _write(folder / "manifest.json", json.dumps(run.manifest, indent=2, sort_keys=True) + "\n"),
         _write(folder / "results.json", json.dumps(results, indent=2) + "\n"),
         _write_lines(folder / "trajectories.jsonl", _trajectories(run)),
         _write_lines(folder / "verdicts.jsonl", _verdicts(run)),
         _write(folder / "scores.csv", _scores(run)),
+        _write(folder / "manifest.json", json.dumps(run.manifest, indent=2, sort_keys=True) + "\n"),
     ]
 
 
 def _write(path: Path, text: str) -> dict[str, Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
-    path.write_bytes(data)
+    write_file(path, data)
     return {"file": path.name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 

@@ -10,6 +10,8 @@ from urllib.parse import urljoin
 
 import httpx
 
+from bench.files import write_file
+
 
 def main(arguments: list[str]) -> int:
     if not arguments:
@@ -22,7 +24,7 @@ def main(arguments: list[str]) -> int:
     except (OSError, httpx.HTTPError) as error:
         print(f"error: no embedding server answers ({error}); run `make demo` first", file=sys.stderr)
         return 1
-    Path(arguments[0]).write_bytes(answer.content)
+    write_file(Path(arguments[0]), answer.content)
     print(f"wrote {arguments[0]}: {len(answer.content)} bytes", file=sys.stderr)
     return 0
 

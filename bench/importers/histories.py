@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 
 from bench.importers.locomo import Dialogue
 from bench.models import Dataset, Event, Persona
-from bench.texts import text_sha256
+from bench.names import check_slug, slugs_for
+from bench.texts import FIRST_YEAR, LAST_YEAR, text_sha256, unstorable
 
 MAX_TEXT = 20_000
+MAX_NAME = 120
 
 
 class HistoryError(ValueError):
@@ -34,21 +36,22 @@ class ImportedEvent:
 def read_jsonl(path: Path) -> dict[str, list[ImportedEvent]]:
     """Persona -> events, from lines ``{"persona", "occurred_at", "channel", "text"[, "session"]}``.
 
-    Raises HistoryError with all faults found; a history is taken whole or not at all.
+    A line ends at a line feed and nowhere else: U+2028 and NEL may stand within a text, and a byte order mark before
+    the first. Raises HistoryError with all faults found; a history is taken whole or not at all.
     """
     faults: list[str] = []
     found: dict[str, list[ImportedEvent]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise HistoryError(f"{path} is not readable: {error}") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            persona, event = _event(json.loads(line))
+            persona, event = _event(_parsed(line))
             found.setdefault(persona, []).append(event)
-        except (json.JSONDecodeError, ValueError) as error:
+        except ValueError as error:
             faults.append(f"{path.name}:{number}: {error}")
     if not found and not faults:
         faults.append(f"{path.name}: holds no event")
@@ -57,29 +60,56 @@ def read_jsonl(path: Path) -> dict[str, list[ImportedEvent]]:
     return found
 
 
-def _event(row: Any) -> tuple[str, ImportedEvent]:
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply; a line is one flat object") from error
+
+
+def _event(row: object) -> tuple[str, ImportedEvent]:
     if not isinstance(row, dict):
         raise ValueError(f"a line must be a JSON object, found {type(row).__name__}")
-    for key in ("persona", "occurred_at", "channel", "text"):
-        if not isinstance(row.get(key), str) or not row[key].strip():
-            raise ValueError(f"field {key!r} is missing or not a text (found {row.get(key)!r})")
+    persona = read_text(row.get("persona"), "persona", MAX_NAME)
+    moment = _moment(read_text(row.get("occurred_at"), "occurred_at", 40))
+    channel = read_text(row.get("channel"), "channel", 20)
+    text = read_text(row.get("text"), "text", MAX_TEXT)
+    session = row.get("session")
+    return persona, ImportedEvent(moment, channel, text, read_text(session, "session", 40) if session else "")
+
+
+def read_text(value: object, field: str, longest: int) -> str:
+    """A text that the database can hold. Raises ValueError that names the field and the remedy."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"field {field!r} is missing or not a text (found {str(value)[:60]!r})")
+    if len(value) > longest:
+        raise ValueError(f"field {field!r} has {len(value)} characters; at most {longest} are taken")
+    if fault := unstorable(value):
+        raise ValueError(f"field {field!r} holds {fault}; take it out")
+    return value
+
+
+def _moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(row["occurred_at"])
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(
-            f"field 'occurred_at' is {row['occurred_at']!r}; use ISO 8601 such as 2026-03-14T09:30:00Z"
-        ) from error
+        raise ValueError(f"field 'occurred_at' is {text!r}; use ISO 8601 such as 2026-03-14T09:30:00Z") from error
     if moment.tzinfo is None:
-        raise ValueError(f"field 'occurred_at' is {row['occurred_at']!r} without a time zone; add Z or +02:00")
-    if len(row["text"]) > MAX_TEXT or "\x00" in row["text"]:
-        raise ValueError(f"field 'text' is longer than {MAX_TEXT} characters or holds a zero byte")
-    if len(row["channel"]) > 20:
-        raise ValueError(f"field 'channel' is {row['channel']!r}; at most 20 characters")
-    return row["persona"], ImportedEvent(moment, row["channel"], row["text"], str(row.get("session", ""))[:40])
+        raise ValueError(f"field 'occurred_at' is {text!r} without a time zone; add Z or +02:00")
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise ValueError(f"field 'occurred_at' is {text!r}; years from {FIRST_YEAR} to {LAST_YEAR} are taken")
+    return moment
 
 
 def write_histories(name: str, source: str, histories: Mapping[str, Sequence[ImportedEvent]]) -> Dataset:
-    """One persona a history, all or none. The same content under the same name is written once."""
+    """One persona a history, all or none. The same content under the same name is written once.
+
+    A persona whose name cannot stand in an address gets a slug and keeps the name. Raises ValueError for the
+    dataset's name where it cannot.
+    """
+    check_slug(name, "name", 60)
     digest = hashlib.sha256()
     for persona in sorted(histories):
         for event in histories[persona]:
@@ -104,13 +134,13 @@ def write_histories(name: str, source: str, histories: Mapping[str, Sequence[Imp
             summary={"personas": len(histories), "events": events, "tasks": 0},
             complete=True,
         )
-        for slug in sorted(histories):
-            _write(dataset, slug, histories[slug])
+        for persona, slug in sorted(slugs_for(histories).items()):
+            _write(dataset, slug, persona, histories[persona])
     return dataset
 
 
-def _write(dataset: Dataset, slug: str, events: Iterable[ImportedEvent]) -> None:
-    persona = Persona.objects.create(dataset=dataset, slug=slug, name=slug, split="test")
+def _write(dataset: Dataset, slug: str, name: str, events: Iterable[ImportedEvent]) -> None:
+    persona = Persona.objects.create(dataset=dataset, slug=slug, name=name, split="test")
     ordered = sorted(events, key=lambda event: event.occurred_at)
     Event.objects.bulk_create(
         Event(
@@ -128,6 +158,6 @@ def _write(dataset: Dataset, slug: str, events: Iterable[ImportedEvent]) -> None
 
 def locomo_histories(dialogues: Sequence[Dialogue]) -> dict[str, list[ImportedEvent]]:
     return {
-        dialogue.sample: [ImportedEvent(t.occurred_at, "chat", t.text, t.session) for t in dialogue.turns]
+        dialogue.sample: [ImportedEvent(t.occurred_at, "chat", t.text, t.session[:40]) for t in dialogue.turns]
         for dialogue in dialogues
     }

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from agents.contract import LLMError
 from agents.model.embeddings import EmbeddingError
 from bench.catalogue import CatalogueError
+from bench.files import write_file
 from bench.runs.endpoints import KeyMissing, UnknownModel
 from bench.runs.launch import LaunchError
 from bench.search.vectors import EmbeddingsMissing
@@ -85,5 +86,5 @@ class JsonCommand(BaseCommand):
         if target == "-":
             self.stdout.write(text)
         elif target:
-            Path(target).write_text(text + "\n", encoding="utf-8")
+            write_file(Path(target), text + "\n")
             self.say(f"wrote {target}")

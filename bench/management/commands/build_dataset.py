@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,9 +9,8 @@ from bench.catalogue.store import store_catalogue
 from bench.generation.authors import author_of
 from bench.generation.build import Recipe, build_dataset
 from bench.management.base import JsonCommand
+from bench.names import check_slug
 from bench.services import services
-
-NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 class Command(JsonCommand):
@@ -28,8 +26,7 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         recipe = Recipe(options["name"], options["size"], options["seed"], options["noise"], options["author"])
-        if not NAME.fullmatch(recipe.name):
-            raise ValueError(f"name {recipe.name!r}: use up to 60 letters, digits, - and _")
+        check_slug(recipe.name, "name", 60)
         author_of(recipe.author, options["model"])
         catalogue = load_catalogue()
         store_catalogue(catalogue)

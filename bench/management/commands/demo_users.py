@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import os
 import secrets
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 
+from bench.files import write_file
 from bench.management.base import JsonCommand
 
 USERS = {
@@ -32,9 +32,7 @@ class Command(JsonCommand):
                 user.set_password(passwords[name])
                 user.save()
             user.groups.set([Group.objects.get(name=role)])
-        path.touch(mode=0o600)
-        os.chmod(path, 0o600)
-        path.write_text("".join(f"{name} {passwords[name]}\n" for name in USERS))
+        write_file(path, "".join(f"{name} {passwords[name]}\n" for name in USERS), mode=0o600)
         self.say("demo logins (also in demo_logins under IBA_HOME):")
         for name in USERS:
             self.say(f"  {name:12} {passwords[name]}")

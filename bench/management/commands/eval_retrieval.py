@@ -42,6 +42,9 @@ class Command(JsonCommand):
                 raise ValueError(f"unknown dataset {options['dataset']!r}")
             probes, skipped = dataset_probes(dataset), []
         probes = probes[: options["limit"]]
+        if not probes:
+            reasons = "; ".join(f"{entry['row']}: {entry['reason']}" for entry in skipped[:5])
+            raise ValueError(f"there is no usable question to measure with. {reasons}")
         embed_texts([probe.text for probe in probes], kind="query")
         measured = evaluate(probes, engines, self.say)
         for engine, row in measured.items():
@@ -66,7 +69,7 @@ def _engine(name: str) -> Engine:
 
 def _locomo_probes(dialogues: tuple[Dialogue, ...], say: Any) -> tuple[list[Probe], list[dict[str, str]]]:
     dataset = write_histories("locomo", "locomo", locomo_histories(dialogues))
-    personas = {p.slug: p for p in Persona.objects.filter(dataset=dataset)}
+    personas = {p.name: p for p in Persona.objects.filter(dataset=dataset)}
     index_events(
         [p.pk for p in personas.values()], progress=lambda done, total: say(f"embedded {done} of {total} turns")
     )

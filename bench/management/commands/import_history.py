@@ -13,7 +13,7 @@ from bench.services import services
 
 
 class Command(JsonCommand):
-    help = "Import histories: JSONL lines {persona, occurred_at, channel, text}, or a LoCoMo file. All or nothing."
+    help = "Import histories: JSONL lines {persona, occurred_at, channel, text} (all or nothing), or a LoCoMo file."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True, help="name of the dataset to write")
@@ -22,7 +22,11 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         path = Path(options["path"])
-        histories = read_jsonl(path) if options["format"] == "jsonl" else locomo_histories(read_locomo(path))
+        dialogues = read_locomo(path) if options["format"] == "locomo" else ()
+        histories = locomo_histories(dialogues) if options["format"] == "locomo" else read_jsonl(path)
+        skipped = [{"row": entry.row, "reason": entry.reason} for one in dialogues for entry in one.skipped]
+        for entry in skipped:
+            self.say(f"{entry['row']}: {entry['reason']}")
         dataset = write_histories(options["name"], options["format"], histories)
         services().ensure("embeddings")
         embedded = index_events(dataset.personas.values_list("pk", flat=True))
@@ -33,4 +37,5 @@ class Command(JsonCommand):
             "personas": len(histories),
             "events": sum(map(len, histories.values())),
             "embedded": embedded,
+            "skipped": skipped,
         }
