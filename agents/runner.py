@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,11 +13,14 @@ from typing import Any
 from agents.contract import (
     JSON,
     LLM,
+    BudgetExceeded,
     CallTool,
+    Cancelled,
     Engine,
     Evidence,
     Limits,
     LLMError,
+    Outage,
     Reply,
     Search,
     TaskInput,
@@ -31,6 +35,7 @@ from agents.toolkit.comparing import Comparison, compare
 from agents.toolkit.recorder import Interrupted
 from agents.toolkit.rendering import one_line
 
+HALTS = (Outage, BudgetExceeded, Cancelled)
 SHORTEST_CHECKED = 24  # characters; a shorter text may stand in a prompt by chance
 
 
@@ -45,6 +50,8 @@ def run_agent(
 
     An LLMError gives the termination that it names, anything else AGENT_ERROR with the traceback;
     steps taken so far are kept. A broken budget is an AGENT_ERROR, too, and voids the action.
+
+    Raises Outage where anything that the agent needed was away, whatever the agent made of it.
     """
     watch = _Watch(llm, search)
     try:
@@ -54,6 +61,10 @@ def run_agent(
         done = _ended(stop.trajectory, cause)
     except Exception as error:  # the process edge: an agent may be anybody's code
         done = _ended(Trajectory(Termination.AGENT_ERROR), error)
+    if isinstance(watch.halt, Outage):
+        raise watch.halt
+    if watch.halt is not None:
+        done = _ended(done, watch.halt)
     done = replace(done, usage=watch.usage)
     try:
         check_budget(spec, done, limits)
@@ -81,6 +92,17 @@ class _Watch:
         self._found: dict[str, str] = {}
         self._prompts: list[str] = []
         self.usage = Usage()
+        self.halt: LLMError | None = None  # says nothing about the agent, so an agent may not catch it
+
+    @contextmanager
+    def _halting(self) -> Iterator[None]:
+        if self.halt is not None:
+            raise self.halt
+        try:
+            yield
+        except HALTS as error:
+            self.halt = error
+            raise
 
     def complete(
         self,
@@ -92,9 +114,10 @@ class _Watch:
         temperature: float = 0.0,
         max_tokens: int = 900,
     ) -> Reply:
-        reply = self._llm.complete(
-            messages, stage=stage, schema=schema, tools=tools, temperature=temperature, max_tokens=max_tokens
-        )
+        with self._halting():
+            reply = self._llm.complete(
+                messages, stage=stage, schema=schema, tools=tools, temperature=temperature, max_tokens=max_tokens
+            )
         # Only a prompt that was read counts: one that overflowed the context was refused unread.
         self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
         self.usage += reply.usage
@@ -104,12 +127,14 @@ class _Watch:
         self, query: str, *, k: int = 10, engine: Engine = Engine.HYBRID,
         since: datetime | None = None, until: datetime | None = None,
     ) -> tuple[Evidence, ...]:  # fmt: skip
-        hits = self._search(query, k=k, engine=engine, since=since, until=until)
+        with self._halting():
+            hits = self._search(query, k=k, engine=engine, since=since, until=until)
         self._found.update((hit.event_id, one_line(hit.text)) for hit in hits)
         return hits
 
     def compare(self, queries: Sequence[str]) -> Comparison:
-        found = compare(self._search, queries)
+        with self._halting():
+            found = compare(self._search, queries)
         self._found.update((event.event_id, one_line(event.text)) for event in found.events)
         return found
 

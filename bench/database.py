@@ -1,11 +1,59 @@
-"""Connections in threads that mostly wait."""
+"""Connections in threads that mostly wait, and a database that is away for a while."""
 
 from __future__ import annotations
 
-from django.db import connection
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 5.0
+# What a moment can change, by class of SQLSTATE: connection, rollback, resources (disk), object in use,
+# intervention (shutdown), system.
+_PASSING = frozenset({"08", "40", "53", "55", "57", "58"})
 
 
 def release_connection() -> None:
     """Give the thread's connection back to the pool before a long wait; within a transaction it stays."""
     if not connection.in_atomic_block:
         connection.close()
+
+
+def is_away(error: DatabaseError | InterfaceError) -> bool:
+    """True where the server is gone, starting, full or busy; False where it refuses this statement."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state[:2] in _PASSING
+
+
+def patiently(work: Callable[[], Result], *, said: Callable[[str], None] = log.warning) -> Result:
+    """The result of ``work``, which is done again until the database answers. Not for use in a transaction.
+
+    ``said`` is told once, at the first failure.
+    """
+    pause = FIRST_PAUSE_S
+    while True:
+        try:
+            return work()
+        except (OperationalError, InterfaceError) as error:
+            if connection.in_atomic_block or not is_away(error):
+                raise
+            if pause == FIRST_PAUSE_S:
+                said(f"waiting for PostgreSQL: {first_line(error)}")
+            with suppress(DatabaseError, InterfaceError):
+                connection.close()
+        time.sleep(pause)
+        pause = min(LONGEST_PAUSE_S, pause * 2)
+
+
+def first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

@@ -14,6 +14,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.throttling import AnonRateThrottle
 from pydantic import create_model
 
+from agents.contract import Outage
 from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
 from bench.results.report import compute, results_of
@@ -89,6 +90,12 @@ class RunOut(Schema):
     budget_usd: float | None
 
 
+class WaitingOut(Schema):
+    away: str
+    since: datetime
+    reason: str
+
+
 class ProgressOut(Schema):
     run: RunOut
     planned: int
@@ -99,6 +106,7 @@ class ProgressOut(Schema):
     failed: int
     cancelled: int
     rate_per_s: float
+    waiting: list[WaitingOut] = Field(description="what the run waits for now; empty where nothing is away")
     errors: list[tuple[str, int]]
 
 
@@ -121,6 +129,13 @@ class Page(Schema):
 @api.exception_handler(LaunchError)
 def _launch_error(request: HttpRequest, error: LaunchError) -> HttpResponse:
     return api.create_response(request, {"error": str(error)}, status=422)
+
+
+@api.exception_handler(Outage)
+def _away(request: HttpRequest, error: Outage) -> HttpResponse:
+    response = api.create_response(request, {"error": f"{error} Try again in a moment; nothing was lost."}, status=503)
+    response["Retry-After"] = "5"
+    return response
 
 
 @api.exception_handler(ValidationError)
@@ -200,7 +215,7 @@ def show_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     _results_only(request)
     run = _get_run(run_id)
     progress = progress_of(run)
-    names = ("planned", "done", "scored", "running", "queued", "failed", "cancelled", "rate_per_s", "errors")
+    names = ("planned", "done", "scored", "running", "queued", "failed", "cancelled", "rate_per_s", "waiting", "errors")
     return {"run": _run(run), **{name: getattr(progress, name) for name in names}}
 
 

@@ -101,7 +101,9 @@ def _database(url: str) -> dict[str, object]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             # A thread of the worker gives its connection back while it waits for a model.
-            "pool": {"min_size": 1, "max_size": env.integer("DB_POOL", 16), "timeout": 60},
+            # After an outage a pool that still waits for its next try would hold everybody back: it gives up early
+            # and tries anew when asked.
+            "pool": {"min_size": 1, "max_size": env.integer("DB_POOL", 16), "timeout": 30, "reconnect_timeout": 3},
         },
         "TEST": {"NAME": env.text("TEST_DATABASE", "test_iba")},
     }
@@ -163,6 +165,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its queue as long as it takes
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = env.text("QUEUE", "iba")
 

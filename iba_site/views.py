@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from datetime import datetime
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from redis.exceptions import RedisError
 
-from bench.runs.calls import redis_client
+from bench.database import first_line
+from bench.redis_server import redis_client
+from bench.runs.outages import waiting_now
 from bench.runs.worker import workers_alive
+from bench.services import services
 
 login = LoginView.as_view(redirect_authenticated_user=True)
+
+LEAST_FREE_MB = 100
+_failing_since: dict[str, datetime] = {}  # what this process found to be away, from its first look that failed
 
 
 @login_not_required
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 where database, queue and a worker answer, else 503 with what is wrong. No sign-in."""
-    checks = {"database": _database, "queue": _queue, "worker": _worker}
-    found = {name: _answer(check) for name, check in checks.items()}
+    """200 where database, queue and a worker answer, the disk has room and no service of ours is waited for.
+
+    Else 503 with what is wrong, and since when. No sign-in. Models' endpoints are not ours: they are named, no more.
+    """
+    checks = {"database": _database, "queue": _queue, "worker": _worker, "disk": _disk}
+    found = {name: _answer(name, check) for name, check in checks.items()}
+    endpoints: dict[str, str] = {}
+    if found["database"] == "ok":
+        for one in waiting_now():
+            name = {"Redis": "queue", "PostgreSQL": "database"}.get(one.away, one.away)
+            (endpoints if one.is_endpoint else found)[name] = f"does not answer {_since(one.since)}: {one.reason}"
     well = all(answer == "ok" for answer in found.values())
-    return JsonResponse({"status": "ok" if well else "unwell", **found}, status=200 if well else 503)
+    if found["disk"] == "ok":
+        del found["disk"]
+    return JsonResponse({"status": "ok" if well else "unwell", **found, **endpoints}, status=200 if well else 503)
 
 
-def _answer(check: Callable[[], str]) -> str:
+def _answer(name: str, check: Callable[[], str]) -> str:
     """What the check found; a service that does not answer is a finding and no crash."""
     try:
-        return check()
-    except (DatabaseError, RedisError) as error:
-        first_line = str(error).strip().split("\n")[0]
-        return f"does not answer: {first_line}"
+        answer = check()
+    except (DatabaseError, InterfaceError, RedisError) as error:
+        since = _failing_since.setdefault(name, timezone.now())
+        return f"does not answer {_since(since)}: {first_line(error)}"
+    _failing_since.pop(name, None)
+    return answer
+
+
+def _since(moment: datetime) -> str:
+    return f"since {moment:%H:%M} UTC"
 
 
 def _database() -> str:
@@ -49,3 +75,13 @@ def _queue() -> str:
 
 def _worker() -> str:
     return "ok" if workers_alive() else "no worker runs; start one with `make worker`"
+
+
+def _disk() -> str:
+    """Room for the embedded database; of a database elsewhere only its own words tell."""
+    if not services().is_embedded():
+        return "ok"
+    free_mb = shutil.disk_usage(settings.IBA_HOME).free // 2**20
+    if free_mb >= LEAST_FREE_MB:
+        return "ok"
+    return f"only {free_mb} MB are free at {settings.IBA_HOME}; free {LEAST_FREE_MB} MB or more, runs wait meanwhile"

@@ -17,9 +17,14 @@ from agents.contract.errors import (
     Cancelled,
     ContextOverflow,
     DeadlinePassed,
+    EndpointAway,
+    EndpointBusy,
     LLMError,
     ModelUnavailable,
+    Outage,
     SearchUnavailable,
+    ServiceAway,
+    endpoint_label,
 )
 from agents.contract.protocols import LLM, Agent, CallTool, Search
 from agents.contract.types import (
@@ -66,6 +71,8 @@ __all__ = [
     "ConstraintStatus",
     "ContextOverflow",
     "DeadlinePassed",
+    "EndpointAway",
+    "EndpointBusy",
     "Engine",
     "Evidence",
     "LLMError",
@@ -73,10 +80,12 @@ __all__ = [
     "Link",
     "ModelUnavailable",
     "Option",
+    "Outage",
     "Polarity",
     "Reply",
     "Search",
     "SearchUnavailable",
+    "ServiceAway",
     "Step",
     "TaskInput",
     "Termination",
@@ -86,4 +95,5 @@ __all__ = [
     "Topic",
     "Trajectory",
     "Usage",
+    "endpoint_label",
 ]

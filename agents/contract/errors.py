@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from agents.contract.types import Termination
 
 
@@ -15,12 +17,45 @@ class ModelUnavailable(LLMError):
     """The endpoint refused, timed out or failed for longer than the retries last."""
 
 
+class Outage(LLMError):
+    """Something that work on a unit needs is away, so the work waits. Never an ending, never a verdict.
+
+    ``away`` names it for people and is the same at every failure: "Redis", "endpoint 'qwen'".
+    """
+
+    def __init__(self, away: str, message: str) -> None:
+        super().__init__(message)
+        self.away = away
+        self.since = datetime.now(UTC)
+
+
+class ServiceAway(Outage):
+    """A service of the benchmark's own does not answer: Redis, PostgreSQL, embeddings."""
+
+
+class EndpointAway(Outage, ModelUnavailable):
+    """A model's endpoint failed for longer than the retries last, or lets nobody in."""
+
+    def __init__(self, endpoint: str, message: str) -> None:
+        super().__init__(endpoint_label(endpoint), message)
+        self.endpoint = endpoint
+
+
+class EndpointBusy(EndpointAway):
+    """Others held all places at the endpoint for as long as the work could wait."""
+
+
+class AuthenticationFailed(EndpointAway):
+    """The key is missing or wrong. Never retried by itself."""
+
+
+def endpoint_label(name: str) -> str:
+    """How an outage of the endpoint is called."""
+    return f"endpoint {name!r}"
+
+
 class SearchUnavailable(LLMError):
-    """The history cannot be searched: database, embeddings or index fail. Never the agent's fault."""
-
-
-class AuthenticationFailed(LLMError):
-    """The key is missing or wrong. Never retried."""
+    """The history cannot be searched: its index is incomplete, or refuses the query. Never the agent's fault."""
 
 
 class ContextOverflow(LLMError):

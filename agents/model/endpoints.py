@@ -49,6 +49,11 @@ class Endpoint:
             raise ValueError(f"endpoint {self.slug!r}: the API key holds characters that no header can carry")
 
     @property
+    def name(self) -> str:
+        """By which it was asked for: settings of a simulated model are part of its name."""
+        return self.model if self.simulated else self.slug
+
+    @property
     def public_url(self) -> str:
         """The base URL without user, password and query: fit for messages."""
         parts = urlsplit(self.base_url)

@@ -16,7 +16,7 @@ from typing import Protocol
 from redis import Redis
 from redis.exceptions import RedisError
 
-from agents.contract import Cancelled, ModelUnavailable
+from agents.contract import Cancelled, EndpointBusy, ServiceAway
 from agents.model.endpoints import Endpoint
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Gate(Protocol):
     def slot(
         self, endpoint: Endpoint, tokens_estimate: int, *, wait_s: float, should_stop: Stop = never
     ) -> AbstractContextManager[None]:
-        """Holds one slot of the endpoint. Waits at most ``wait_s``, then raises ModelUnavailable.
+        """Holds one slot of the endpoint. Waits at most ``wait_s``, then raises EndpointBusy.
 
         Raises Cancelled as soon as ``should_stop`` says so.
         """
@@ -108,10 +108,6 @@ class RedisGate:
             finally:
                 self._give_back(endpoint, lease)
 
-    def in_flight(self, endpoint: Endpoint) -> int:
-        """Leases held now, over all workers. Counts those that expire within the second."""
-        return int(self._redis.zcard(self._key(endpoint, "leases")))
-
     def _key(self, endpoint: Endpoint, part: str) -> str:
         return f"{self._prefix}:{{{endpoint.slug}}}:{part}"
 
@@ -123,8 +119,9 @@ class RedisGate:
         try:
             return int(self._take(keys=keys, args=[lease, lease_ms, *limits, tokens])) / 1000
         except RedisError as error:
-            raise ModelUnavailable(
-                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. Start it or set REDIS_URL."
+            raise ServiceAway(
+                "Redis",
+                f"limits of endpoint {endpoint.slug!r} can't be read: Redis says {error}. Start it or set REDIS_URL.",
             ) from error
 
     def _give_back(self, endpoint: Endpoint, lease: str) -> None:
@@ -143,7 +140,8 @@ def _check_wait(endpoint: Endpoint, should_stop: Stop, wait_s: float, is_over: b
     if should_stop():
         raise Cancelled(f"cancelled while waiting for endpoint {endpoint.slug!r}")
     if is_over:
-        raise ModelUnavailable(
+        raise EndpointBusy(
+            endpoint.name,
             f"endpoint {endpoint.slug!r} had no free slot within {wait_s:.0f} s. Raise max_in_flight "
-            f"({endpoint.max_in_flight}) or its rates a minute, or run fewer trajectories at once."
+            f"({endpoint.max_in_flight}) or its rates a minute, or run fewer trajectories at once.",
         )

@@ -26,6 +26,7 @@ from agents.contract import (
     Cancelled,
     ContextOverflow,
     DeadlinePassed,
+    EndpointAway,
     LLMError,
     ModelUnavailable,
 )
@@ -161,13 +162,14 @@ class Courier:
             self.sleep(min(SLICE_S, seconds))
             seconds -= SLICE_S
 
-    def _gave_up(self, failure: Transient, attempt: int, pause: float) -> ModelUnavailable:
+    def _gave_up(self, failure: Transient, attempt: int, pause: float) -> EndpointAway:
         why = f"attempt {attempt} of {ATTEMPTS}"
         if attempt < ATTEMPTS:
             why += f"; waiting {pause:.0f} s would pass the deadline"
-        return ModelUnavailable(
+        return EndpointAway(
+            self.endpoint.name,
             f"endpoint {self.endpoint.slug!r} ({self.endpoint.public_url}): {failure} ({why}). "
-            "Check that the server is up and its limits fit, then resume the run."
+            "Check that the server is up and that its limits fit.",
         )
 
 
@@ -208,13 +210,15 @@ def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient 
     status = error.status_code
     where = f"endpoint {endpoint.slug!r} ({endpoint.public_url})"
     if status in (401, 403):
-        return AuthenticationFailed(f"{where}: status {status}. Set the right API key for this endpoint.")
+        return AuthenticationFailed(
+            endpoint.name, f"{where}: status {status}. Set the right API key for this endpoint."
+        )
     codes, detail = _server_words(error)
     detail = endpoint.redact(detail)[:300]
     if status != 429 and (codes & _OVERFLOW_CODES or _OVERFLOW_TEXT.search(detail)):
         return ContextOverflow(f"{where}: status {status}: {detail} Shorten the prompt.")
     if status == 429 and "insufficient_quota" in codes:
-        return ModelUnavailable(f"{where}: status 429: {detail} The account has no quota left.")
+        return EndpointAway(endpoint.name, f"{where}: status 429: {detail} The account has no quota left.")
     if status in TRANSIENT_STATUS or status >= 500:
         return Transient(f"status {status}: {detail}", retry_after_s(error.response.headers))
     message = f"{where}: status {status}: {detail} Check model {endpoint.model!r} and the base URL."

@@ -4,6 +4,7 @@ from bench.models.catalogue import Dimension, Domain, Scenario
 from bench.models.dataset import Dataset
 from bench.models.endpoint import ApiToken, Endpoint
 from bench.models.external import ExternalSession
+from bench.models.outage import OutageRow
 from bench.models.persona import Event, EventLabel, EventRole, EventVector, Persona, Split, TextVector
 from bench.models.run import ModelCall, Run, RunStatus, Unit, UnitStatus
 from bench.models.task import Checkpoint, CheckpointKind, Task
@@ -25,6 +26,7 @@ __all__ = [
     "EventVector",
     "ExternalSession",
     "ModelCall",
+    "OutageRow",
     "Persona",
     "Run",
     "RunStatus",

@@ -70,6 +70,9 @@ class Unit(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     enqueued_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    waits = models.PositiveSmallIntegerField(default=0, help_text="how often in a row it went back")
+    waits_for = models.CharField(max_length=200, blank=True, default="", help_text="what was away; see OutageRow")
+    wait_until = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True, default="")
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -85,6 +88,7 @@ class Unit(models.Model):
                 name="unit_leased",
                 condition=models.Q(status__in=["running", "judging"]),
             ),
+            models.Index(fields=["wait_until"], name="unit_waits", condition=models.Q(wait_until__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -8,23 +8,25 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import lru_cache
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
-from redis import Redis
 from redis.exceptions import RedisError
 
-from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ModelUnavailable, Usage
+from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ServiceAway, Usage
 from agents.model.endpoints import StoredCall
 from agents.model.limits import RedisGate
-from bench.database import release_connection
+from bench.database import is_away, patiently, release_connection
 from bench.models import Run, RunStatus
+from bench.redis_server import redis_client
+from bench.runs.outages import answered
 
 
 class BooksUnavailable(LLMError):
-    """The database that keeps calls and bills does not answer. Nobody's verdict, and never the agent's fault."""
+    """The database refuses an entry about a call. Nobody's verdict, and never the agent's fault."""
 
 
 @contextmanager
@@ -32,8 +34,9 @@ def _books() -> Iterator[None]:
     """Reads or writes within a model call: short, and a fault of the database is not one of the agent's code."""
     try:
         yield
-    except DatabaseError as error:
-        raise BooksUnavailable(f"the database does not keep the books of model calls: {error}") from error
+    except (DatabaseError, InterfaceError) as error:
+        text = f"the database does not keep the books of model calls: {error}"
+        raise (ServiceAway("PostgreSQL", text) if is_away(error) else BooksUnavailable(text)) from error
     finally:
         release_connection()
 
@@ -64,10 +67,11 @@ class DatabaseStore:
     to the run's bill, so that a kill between the two is impossible. One row a key, whoever buys first.
     """
 
-    def __init__(self, *, run_id: int | None, unit_id: int | None, endpoint: str) -> None:
+    def __init__(self, *, run_id: int | None, unit_id: int | None, endpoint: str, name: str = "") -> None:
         self._run_id = run_id
         self._unit_id = unit_id
         self._endpoint = endpoint
+        self._name = name or endpoint  # as breakers know it
 
     def find(self, keys: Sequence[str]) -> dict[str, StoredCall]:
         with _books(), connection.cursor() as cursor:
@@ -86,7 +90,7 @@ class DatabaseStore:
         return found
 
     def put(self, key: str, request: JSON, call: StoredCall) -> None:
-        values = {
+        values: Row = {
             "key": key,
             "endpoint": self._endpoint,
             "model": request.get("model", ""),
@@ -101,13 +105,20 @@ class DatabaseStore:
             "created_at": timezone.now(),
             "run_id": self._run_id,
         }
-        with _books(), connection.cursor() as cursor:
+        waited: list[str] = []
+        with _books():
+            # What was answered has cost money: it is held here until it can be written.
+            patiently(lambda: self._write(values), said=waited.append)
+            answered(self._name)
+        if waited:  # the time of an outage is not the agent's, so the unit starts anew and replays
+            raise ServiceAway("PostgreSQL", waited[0])
+
+    def _write(self, values: Row) -> None:
+        with connection.cursor() as cursor:
             cursor.execute(_PUT, values)
 
 
-@lru_cache(maxsize=1)
-def redis_client() -> Redis:
-    return Redis.from_url(settings.REDIS_URL)
+Row = dict[str, str | int | float | datetime | None]
 
 
 @lru_cache(maxsize=1)
@@ -123,11 +134,12 @@ class OneBuyer:
 
     POLL_S = 0.1
     _RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
+    _lock = threading.Lock()
     _held: set[str] = set()
 
     @contextmanager
     def __call__(self, key: str, check: Callable[[], None]) -> Iterator[None]:
-        """Waits for its turn. ``check`` is called meanwhile and may raise. Raises ModelUnavailable without Redis."""
+        """Waits for its turn. ``check`` is called meanwhile and may raise. Raises ServiceAway without Redis."""
         name, token, redis = f"iba:buying:{key}", uuid.uuid4().hex, redis_client()
         try:
             while not redis.set(name, token, nx=True, ex=settings.LEASE_S):
@@ -135,19 +147,23 @@ class OneBuyer:
                 time.sleep(self.POLL_S)
         except RedisError as error:
             text = f"Redis does not say who buys a call: {error}. Start it, or set REDIS_URL."
-            raise ModelUnavailable(text) from error
-        self._held.add(name)
+            raise ServiceAway("Redis", text) from error
+        with self._lock:
+            self._held.add(name)
         try:
             yield
         finally:
-            self._held.discard(name)
+            with self._lock:
+                self._held.discard(name)
             with suppress(RedisError):  # ends by itself
                 redis.eval(self._RELEASE, 1, name, token)
 
     @classmethod
     def renew(cls) -> None:
         """The heartbeat's part. Raises RedisError."""
-        for name in tuple(cls._held):
+        with cls._lock:
+            held = tuple(cls._held)
+        for name in held:
             redis_client().expire(name, settings.LEASE_S)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +17,8 @@ from bench.models import Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
 
 MAX_ATTEMPTS = 6  # claims of one unit, counting those of workers that died
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+_jitter = random.SystemRandom()
 LOST_AFTER_LEASES = 3  # a message that no worker took for so many leases is sent again
 
 _BEFORE = {UnitStatus.RUNNING: UnitStatus.QUEUED, UnitStatus.JUDGING: UnitStatus.ACTED}
@@ -47,6 +51,48 @@ def give_back(unit_id: int, status: UnitStatus, worker: str) -> None:
     Unit.objects.filter(pk=unit_id, status=status, claimed_by=worker).update(
         status=_BEFORE[status], claimed_by="", lease_until=None, enqueued_at=None, attempts=F("attempts") - 1
     )
+
+
+def postpone(unit_id: int, worker: str, *, waits_for: str, reason: str, counts: bool) -> None:
+    """Give the unit back because something was away, for a pause that grows from time to time.
+
+    ``counts``: as an attempt of its own, of which it has as many as there are deaths of workers.
+    """
+    unit = Unit.objects.filter(pk=unit_id).values("status", "claimed_by", "attempts", "waits").first()
+    if unit is None:
+        return
+    if unit["claimed_by"] == worker and counts and unit["attempts"] >= MAX_ATTEMPTS:
+        fail(unit_id, worker, reason)
+        return
+    pause = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(unit["waits"], 10)) * _jitter.uniform(0.75, 1.0)
+    later = {
+        "enqueued_at": None,
+        "wait_until": timezone.now() + timedelta(seconds=pause),
+        "waits": F("waits") + 1,
+        "waits_for": waits_for,
+    }
+    Unit.objects.filter(pk=unit_id, status__in=_BEFORE.values()).update(**later)  # its claim did not come to pass
+    for working, waiting in _BEFORE.items():
+        Unit.objects.filter(pk=unit_id, status=working, claimed_by=worker).update(
+            status=waiting,
+            claimed_by="",
+            lease_until=None,
+            attempts=F("attempts") if counts else F("attempts") - 1,
+            **later,
+        )
+
+
+def send_again() -> list[int]:
+    """The queue has forgotten its messages. Returns the runs whose units are to be sent once more."""
+    sent = Unit.objects.filter(status__in=_BEFORE.values(), run__in=_runs(RunStatus.RUNNING), enqueued_at__isnull=False)
+    runs = sorted(set(sent.order_by().values_list("run_id", flat=True)))
+    sent.update(enqueued_at=None)
+    return runs
+
+
+def not_sent(unit_ids: Iterable[int]) -> None:
+    """The queue took no message about these."""
+    Unit.objects.filter(pk__in=list(unit_ids), status__in=_BEFORE.values()).update(enqueued_at=None)
 
 
 def stop(unit_id: int, status: UnitStatus, worker: str) -> None:
@@ -86,7 +132,7 @@ def take_back_expired() -> list[int]:
             status=UnitStatus.FAILED,
             lease_until=None,
             finished_at=now,
-            error=f"{MAX_ATTEMPTS} attempts ended without a result: worker killed, or no database; see its log",
+            error=f"{MAX_ATTEMPTS} attempts ended without a result: each time the worker died; see its log",
         )
         runs.update(expired.values_list("run_id", flat=True))
         expired.update(status=waiting, claimed_by="", lease_until=None, enqueued_at=None)
@@ -103,7 +149,11 @@ def take_back_expired() -> list[int]:
 
 
 _TAKE = """
-    WITH room AS (
+    WITH away AS (
+        SELECT bool_or(row.endpoint IN ('', run.model)) AS agents,
+               bool_or(row.endpoint = '' OR run.manifest->'policy'->'panel' ? row.endpoint) AS judges
+        FROM bench_outagerow AS row, bench_run AS run WHERE row.is_open AND run.id = %(run)s
+    ), room AS (
         SELECT run.max_in_flight - (
             SELECT count(*) FROM bench_unit AS busy
             WHERE busy.run_id = run.id AND busy.status = ANY(%(open)s) AND busy.enqueued_at IS NOT NULL
@@ -112,7 +162,10 @@ _TAKE = """
     ), chosen AS (
         SELECT id FROM bench_unit
         WHERE run_id = %(run)s AND enqueued_at IS NULL
-            AND (status = %(acted)s OR status = %(queued)s AND NOT starts_with(method, %(external)s))
+            AND (wait_until IS NULL OR wait_until <= %(now)s)
+            AND (status = %(acted)s AND NOT coalesce((SELECT judges FROM away), false)
+                OR status = %(queued)s AND NOT coalesce((SELECT agents FROM away), false)
+                    AND NOT starts_with(method, %(external)s))
         ORDER BY status, id
         LIMIT greatest(0, coalesce((SELECT units FROM room), 0))
     )
@@ -123,8 +176,9 @@ _TAKE = """
 def take_for_queue(run_id: int) -> list[tuple[int, str]]:
     """Units to send to the queue now, as (id, status), within the run's max_in_flight. Marks them as sent.
 
-    Judging comes first: it finishes what was paid for. An external agent fetches its own tasks; only the judging
-    of what it did is ours. One statement, since every unit that ends comes by here.
+    Judging comes first: it finishes what was paid for. Nothing is sent that needs what is away. An external agent
+    fetches its own tasks; only the judging of what it did is ours. One statement, since every unit that ends comes
+    by here.
     """
     values: dict[str, Any] = {
         "run": run_id,
@@ -180,7 +234,7 @@ def retry_failed(run_id: int) -> int:
 
     Calls that were paid for are replayed, not bought again.
     """
-    fresh = {"error": "", "attempts": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
+    fresh = {"error": "", "attempts": 0, "waits": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
         failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
         done = Trajectory.objects.filter(unit__run=run_id).values("unit_id")

@@ -25,6 +25,10 @@ class UnknownModel(ValueError):
     """No endpoint of that name is registered."""
 
 
+class OfflineStopped(UnknownModel):
+    """The simulated model is known and does not run."""
+
+
 class KeyMissing(ValueError):
     """The endpoint's key is not where it should be."""
 
@@ -108,7 +112,7 @@ def _offline(name: str) -> ModelEndpoint:
     _check_settings(name)
     url = services().offline_url()
     if not url:
-        raise UnknownModel(
+        raise OfflineStopped(
             "the offline stand-in does not run; start it with `python -m iba_site.services start offline`"
         )
     return ModelEndpoint(

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from agents.contract import BudgetExceeded, Cancelled, Limits, Termination
+from agents.contract import BudgetExceeded, Cancelled, EndpointAway, Limits, Termination
 from agents.contract import Trajectory as Course
 from agents.contract.serialise import to_json
 from agents.model.client import OpenAILLM
@@ -21,9 +21,10 @@ from bench.grading.store import append_verdicts, first_scores, gold_measures, ru
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop
-from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
+from bench.runs.endpoints import KeyMissing, OfflineStopped, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
 from bench.runs.judging import judge_trajectory
+from bench.runs.outages import check_endpoint
 from bench.runs.world import world_of
 
 ROUND = 1000  # more than the repeats that a run may have
@@ -33,6 +34,8 @@ JUDGE_LIMITS = Limits(model_calls=3, max_tokens=1500, deadline_s=600)
 def act(unit_id: int, worker: str) -> bool:
     """Claim a queued unit, run its agent, store the trajectory with the rules' verdicts. True where judges may be due.
 
+    Raises Outage, and the database's errors; the unit is then still claimed.
+
     They may where the unit is no longer queued: a worker that died had acted, and its message came again.
     """
     if not claim(unit_id, UnitStatus.RUNNING, worker):
@@ -41,7 +44,7 @@ def act(unit_id: int, worker: str) -> bool:
     started = time.monotonic()
     try:
         course, committed = _run(unit)
-    except (UnknownModel, KeyMissing) as error:
+    except UnknownModel as error:
         _fail(unit, worker, UnitStatus.RUNNING, str(error))
         return False
     if course.termination is Termination.BUDGET:
@@ -83,11 +86,18 @@ def judge(unit_id: int, worker: str) -> None:
 
 
 def _llm(unit: Unit, model: str, limits: Limits, asked_before: int = 0) -> OpenAILLM:
-    """``asked_before``: rounds of judging so far; each round buys its own replies, as a repeat does."""
-    endpoint = resolve_endpoint(model)
+    """``asked_before``: rounds of judging so far; each round buys its own replies, as a repeat does.
+
+    Raises UnknownModel, and EndpointAway where nobody can be asked now.
+    """
+    check_endpoint(model)
+    try:
+        endpoint = resolve_endpoint(model)
+    except (KeyMissing, OfflineStopped) as error:
+        raise EndpointAway(model, str(error)) from error
     return OpenAILLM(
         endpoint,
-        store=DatabaseStore(run_id=unit.run_id, unit_id=unit.pk, endpoint=endpoint.slug),
+        store=DatabaseStore(run_id=unit.run_id, unit_id=unit.pk, endpoint=endpoint.slug, name=model),
         gate=gate(),
         repeat=unit.repeat + ROUND * asked_before,
         limits=limits,
@@ -140,7 +150,7 @@ def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[s
         append_verdicts(verdicts)
         CheckpointScore.objects.bulk_create(scores)
         if needs_judges:
-            mine.update(status=UnitStatus.ACTED, claimed_by="", lease_until=None, attempts=0)
+            mine.update(status=UnitStatus.ACTED, claimed_by="", lease_until=None, attempts=0, waits=0)
         else:
             mine.update(status=UnitStatus.SCORED, lease_until=None, finished_at=timezone.now())
     return needs_judges

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
-from agents.contract import ActionKind, Evidence, Option, Search, SearchUnavailable, TaskInput, Topic
+from agents.contract import ActionKind, Evidence, Option, Search, SearchUnavailable, ServiceAway, TaskInput, Topic
 from agents.registry import AgentSpec
-from bench.database import release_connection
+from bench.database import is_away, release_connection
 from bench.models import Dimension, Event, Task
 from bench.runs.world import tool_specs_of
 from bench.search import HistorySearch
@@ -65,8 +65,9 @@ class _GoldSearch:
         gold = through.objects.filter(checkpoint__task_id=self._task_id).values("event_id")
         try:
             events = list(Event.objects.filter(pk__in=gold).order_by("-occurred_at", "-pk")[:k])
-        except DatabaseError as error:
-            raise SearchUnavailable(f"the gold events of task {self._task_id} cannot be read: {error}") from error
+        except (DatabaseError, InterfaceError) as error:
+            text = f"the gold events of task {self._task_id} cannot be read: {error}"
+            raise (ServiceAway("PostgreSQL", text) if is_away(error) else SearchUnavailable(text)) from error
         finally:
             release_connection()
         return tuple(Evidence(str(e.pk), e.occurred_at, e.channel, e.text) for e in events)

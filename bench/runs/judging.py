@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agents.contract import BudgetExceeded, Cancelled, LLMError
+from agents.contract import BudgetExceeded, Cancelled, LLMError, Outage
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
 from bench.grading import judges
@@ -24,7 +24,7 @@ def judge_trajectory(trajectory: Trajectory, panel: Sequence[str], make_llm: Mak
 
     Passes over a judge that has answered before, unless ``again``. A reply
     that cannot be used is kept as unscored, with its raw text and the reason.
-    Raises BudgetExceeded, Cancelled and BooksUnavailable only.
+    Raises BudgetExceeded, Cancelled, BooksUnavailable and Outage only.
     """
     asked = list(
         Checkpoint.objects.filter(task_id=trajectory.unit.task_id, rule__isnull=True).prefetch_related("evidence")
@@ -59,7 +59,7 @@ def _judge(
         result = judges.parse(reply.parsed if reply.parsed is not None else reply.text, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
         unscored, raw, cost_usd = result.unscored, result.raw, reply.usage.cost_usd
-    except (BudgetExceeded, Cancelled, BooksUnavailable):
+    except (BudgetExceeded, Cancelled, BooksUnavailable, Outage):
         raise  # says nothing about the judge
     except (LLMError, UnknownModel, KeyMissing) as error:
         raw = getattr(error, "raw", "")

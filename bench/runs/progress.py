@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from bench.models import Run, Unit, UnitStatus
+from bench.models import Run, RunStatus, Unit, UnitStatus
+from bench.runs.outages import Waiting, waiting_for
 
 DONE = (UnitStatus.SCORED, UnitStatus.FAILED, UnitStatus.CANCELLED)
 RATE_WINDOW = timedelta(seconds=60)
@@ -17,7 +18,10 @@ RATE_WINDOW = timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class Progress:
-    """Units by what has become of them. ``rate_per_s`` looks at the last minute; ``ends_at`` extrapolates it."""
+    """Units by what has become of them. ``rate_per_s`` looks at the last minute; ``ends_at`` extrapolates it.
+
+    ``waiting``: what a running run waits for now.
+    """
 
     planned: int
     done: int
@@ -30,6 +34,7 @@ class Progress:
     errors: list[tuple[str, int]] = field(default_factory=list)
     rate_per_s: float = 0.0
     ends_at: datetime | None = None
+    waiting: list[Waiting] = field(default_factory=list)
 
     @property
     def share(self) -> float:
@@ -64,6 +69,7 @@ def progress_of(run: Run) -> Progress:
         errors=_errors(run) if by_status[UnitStatus.FAILED] else [],
         rate_per_s=rate,
         ends_at=timezone.now() + timedelta(seconds=left / rate) if rate and left else None,
+        waiting=waiting_for(run) if run.status == RunStatus.RUNNING else [],
     )
 
 

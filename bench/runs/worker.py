@@ -16,12 +16,16 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from redis.exceptions import RedisError
 
-from bench.database import release_connection
-from bench.runs.calls import OneBuyer, redis_client
-from bench.runs.claim import extend_leases, take_back_expired
+from agents.contract import ServiceAway
+from bench.database import first_line, release_connection
+from bench.redis_server import redis_client
+from bench.runs.calls import OneBuyer
+from bench.runs.claim import extend_leases, send_again, take_back_expired
+from bench.runs.outages import note
+from bench.runs.probes import probe_for_ever
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +62,7 @@ def look_for_garbage_less_often(**_: Any) -> None:
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def start_heartbeat(**_: Any) -> None:
     threading.Thread(target=_beat_for_ever, name="heartbeat", daemon=True).start()
+    threading.Thread(target=probe_for_ever, name="probes", daemon=True).start()
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
@@ -69,28 +74,57 @@ def say_goodbye(**_: Any) -> None:
 
 def _beat_for_ever() -> None:
     pause = min(5.0, settings.LEASE_S / 4)
+    heart = Heart()
     while True:
         try:
-            beat()
-        except (DatabaseError, RedisError) as error:
-            log.warning("heartbeat failed, tried again in %.1f s: %s", pause, error)
+            heart.beat()
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("heartbeat failed, tried again in %.1f s: %s", pause, first_line(error))
+        except Exception:
+            log.exception("a heartbeat broke by a fault of this program")
         finally:
             release_connection()
         time.sleep(pause)
 
 
-def beat() -> None:
-    """One heartbeat: I am here; my units are mine; the units of the dead go back to the queue."""
-    from bench.runs.tasks import dispatch
+class Heart:
+    """What a worker tells and asks from time to time."""
 
-    redis_client().zadd(ALIVE_KEY, {WORKER: time.time()})
-    OneBuyer.renew()
-    with _held_lock:
-        mine = list(_held)
-    if mine:
-        extend_leases(mine, WORKER)
-    for run_id in take_back_expired():
-        dispatch(run_id)
+    def __init__(self) -> None:
+        self._memory = ""  # which memory of Redis it was last time
+        self._was_well = True
+
+    def beat(self) -> None:
+        """I am here; my units are mine; the units of the dead go back to the queue."""
+        from bench.runs.tasks import dispatch
+
+        was_well, self._was_well = self._was_well, False
+        runs = self._tell_redis()
+        with _held_lock:
+            mine = list(_held)
+        if mine:
+            extend_leases(mine, WORKER)
+        if was_well:  # else leases ran out because nobody could renew them: the others come first
+            runs += take_back_expired()
+        self._was_well = True
+        for run_id in dict.fromkeys(runs):
+            dispatch(run_id)
+
+    def _tell_redis(self) -> list[int]:
+        """Runs whose messages are gone, because Redis started anew and remembers nothing."""
+        redis = redis_client()
+        try:
+            redis.zadd(ALIVE_KEY, {WORKER: time.time()})
+            OneBuyer.renew()
+            memory = str(redis.info("server")["run_id"])
+            before, self._memory = self._memory, memory
+            if before in ("", memory):
+                return []
+            first = redis.set(f"iba:sent-again:{memory}", WORKER, nx=True, ex=3600)
+        except RedisError as error:
+            note(ServiceAway("Redis", first_line(error)))
+            return []
+        return send_again() if first else []
 
 
 def workers_alive() -> int:

@@ -9,14 +9,14 @@ from datetime import datetime
 
 import numpy as np
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from numpy.typing import NDArray
 from pgvector import Vector
 
-from agents.contract import Engine, Evidence, SearchUnavailable
-from agents.model.embeddings import EmbeddingError
+from agents.contract import Engine, Evidence, SearchUnavailable, ServiceAway
+from agents.model.embeddings import EmbeddingError, EmbeddingUnavailable
 from agents.toolkit.comparing import Comparison
-from bench.database import release_connection
+from bench.database import is_away, release_connection
 from bench.search.comparing import compare_history
 from bench.search.deep import deep_search
 from bench.search.history import History, Scores, load_history
@@ -38,7 +38,7 @@ _OF_THESE = " AND event_id = ANY(%s)"
 class HistorySearch:
     """``agents.contract.Search`` for one persona up to one moment, without the events of the domain ``hidden``.
 
-    What goes wrong on our side is raised as SearchUnavailable, so that it is never counted against the agent.
+    What goes wrong on our side is raised as ServiceAway or SearchUnavailable, never counted against the agent.
     """
 
     persona_id: int
@@ -67,8 +67,13 @@ class HistorySearch:
     def _our_fault(self) -> Iterator[None]:
         try:
             yield
-        except (DatabaseError, EmbeddingError, EmbeddingsMissing, LookupError) as error:
-            raise SearchUnavailable(f"the history of persona {self.persona_id} cannot be searched: {error}") from error
+        except (DatabaseError, InterfaceError, EmbeddingError, EmbeddingsMissing, LookupError) as error:
+            text = f"the history of persona {self.persona_id} cannot be searched: {error}"
+            if isinstance(error, EmbeddingUnavailable | EmbeddingsMissing):
+                raise ServiceAway("embeddings", text) from error
+            if isinstance(error, DatabaseError | InterfaceError) and is_away(error):
+                raise ServiceAway("PostgreSQL", text) from error
+            raise SearchUnavailable(text) from error
         finally:
             release_connection()
 

@@ -13,7 +13,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from agents.contract import Cancelled, ModelUnavailable
+from agents.contract import Cancelled, ModelUnavailable, ServiceAway
 from agents.model.client import Endpoint
 from agents.model.limits import LocalGate, RedisGate
 from tests.agents.support import ROOT
@@ -33,6 +33,11 @@ def endpoint(**changes):
     return Endpoint(**{"slug": "e", "base_url": "http://h/v1", "model": "m"} | changes)
 
 
+def in_flight(redis_client):
+    """Slots of the endpoint that are taken, over all workers."""
+    return redis_client.zcard("iba:gate:{e}:leases")
+
+
 def no_wait(_: float) -> None:
     """Polls again at once."""
 
@@ -44,7 +49,7 @@ def test_two_workers_together_hold_no_more_than_the_limit(redis_client):
     def work(gate):
         for _ in range(5):
             with gate.slot(shared, 1, wait_s=30):
-                seen.append(gate.in_flight(shared))
+                seen.append(in_flight(redis_client))
 
     threads = [threading.Thread(target=work, args=(workers[number % 2],)) for number in range(8)]
     for thread in threads:
@@ -53,7 +58,7 @@ def test_two_workers_together_hold_no_more_than_the_limit(redis_client):
         thread.join()
     assert len(seen) == 40
     assert max(seen) <= 3
-    assert workers[0].in_flight(shared) == 0
+    assert in_flight(redis_client) == 0
 
 
 def test_the_slot_of_a_killed_worker_comes_back_when_its_lease_ends(redis_socket, redis_client):
@@ -64,7 +69,7 @@ def test_the_slot_of_a_killed_worker_comes_back_when_its_lease_ends(redis_socket
     gate, limited = RedisGate(redis_client), endpoint(max_in_flight=2)
     # One of two slots is free. The other is free again when the lease of 0.4 + 0.1 s ends.
     with gate.slot(limited, 1, wait_s=0.2), gate.slot(limited, 1, wait_s=10):
-        assert gate.in_flight(limited) == 2
+        assert in_flight(redis_client) == 2
 
 
 def test_a_full_endpoint_gives_up_after_the_wait_and_names_the_remedy(redis_client):
@@ -132,13 +137,14 @@ def test_a_slot_comes_back_when_the_call_raises(redis_client):
     gate, limited = RedisGate(redis_client), endpoint(max_in_flight=1)
     with pytest.raises(ZeroDivisionError), gate.slot(limited, 1, wait_s=1):
         raise ZeroDivisionError
-    assert gate.in_flight(limited) == 0
+    assert in_flight(redis_client) == 0
 
 
-def test_without_redis_the_error_says_so():
+def test_without_redis_it_is_a_service_of_ours_that_is_away_and_the_error_says_what_to_do():
     gate = RedisGate(redis.Redis(unix_socket_path="/nowhere/s", retry=Retry(NoBackoff(), 0)))
     with (
-        pytest.raises(ModelUnavailable, match="Start it or set REDIS_URL"),
+        pytest.raises(ServiceAway, match="Start it or set REDIS_URL") as caught,
         gate.slot(endpoint(), 1, wait_s=1),
     ):
         pass
+    assert caught.value.away == "Redis"

@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from bench.models import ModelCall, Run, RunStatus, Trajectory, Unit, UnitStatus
+from bench.redis_server import redis_client
 from bench.runs import claim as hands
-from bench.runs.calls import redis_client
 from bench.runs.launch import launch_run
 from bench.runs.spec import RunSpec
 from bench.runs.worker import ALIVE_KEY

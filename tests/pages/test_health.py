@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bench.runs import calls
+from bench import redis_server as calls
 from bench.runs.worker import ALIVE_KEY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("workers")]

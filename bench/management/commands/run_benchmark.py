@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import InterfaceError, OperationalError, connection
+from redis.exceptions import RedisError
 
+from bench.database import first_line, is_away, patiently
 from bench.generation.build import with_noise
 from bench.management.base import JsonCommand
 from bench.management.table import results_table, sweep_table
@@ -21,7 +25,7 @@ from bench.runs.tasks import dispatch
 from bench.runs.worker import workers_alive
 from bench.services import services
 
-POLL_S = 0.5
+POLL_S, LONGEST_POLL_S = 0.5, 5.0
 NO_WORKER_AFTER_S = 30
 
 
@@ -56,8 +60,8 @@ class Command(JsonCommand):
         run = _known(plan) if reuse else None
         if run is None:
             run = start(plan)
-            self._wait(run)
-        results = results_of(run)
+            Watch(self, run, models).until_over()
+        results = patiently(partial(results_of, run), said=self._say_and_start)
         self.stderr.write(results_table(run, results))
         dataset = {"name": run.dataset.name, "version": run.dataset.version, "sha256": run.dataset.sha256}
         return {
@@ -86,28 +90,80 @@ class Command(JsonCommand):
             return f"run {run.pk}: nothing was evaluated; see /runs/{run.pk}/.{why}"
         return ""
 
-    def _wait(self, run: Run) -> None:
-        """Until the run is over. Ctrl-C leaves the run to the worker."""
-        said = -1
-        last_seen = time.monotonic()
+    def _say_and_start(self, text: str) -> None:
+        self.say(text)
+        start_again(self.say, [])
+
+
+class Watch:
+    """Follows a run to its end, also while services are away: the run belongs to the workers, not to this command."""
+
+    def __init__(self, command: Command, run: Run, models: Sequence[str]) -> None:
+        self._say = command.say
+        self._run = run
+        self._models = models
+        self._said = -1
+        self._told: set[str] = set()
+        self._worker_seen = time.monotonic()
+
+    def until_over(self) -> None:
+        """Ctrl-C leaves the run to the worker. Raises ValueError where no worker comes."""
+        pause = POLL_S
         while True:
-            run.refresh_from_db()
-            progress = progress_of(run)
-            if progress.done * 20 // max(1, progress.planned) != said:
-                said = progress.done * 20 // max(1, progress.planned)
-                self.say(f"run {run.pk}: {progress.done} of {progress.planned} units, {progress.failed} failed")
-            if run.status != RunStatus.RUNNING:
-                return
-            if workers_alive():
-                last_seen = time.monotonic()
-            elif services().is_embedded():  # at the start, or where it was stopped or killed since
-                services().ensure("worker")
-            if time.monotonic() - last_seen > NO_WORKER_AFTER_S:
-                raise ValueError(
-                    f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then."
-                )
-            dispatch(run.pk)
-            time.sleep(POLL_S)
+            try:
+                if self._look():
+                    return
+                pause = POLL_S
+            except (OperationalError, InterfaceError, RedisError) as error:
+                if isinstance(error, OperationalError | InterfaceError) and not is_away(error):
+                    raise
+                service = "Redis" if isinstance(error, RedisError) else "PostgreSQL"
+                self._tell({service: f"run {self._run.pk}: {service} does not answer ({first_line(error)})"})
+                connection.close()
+                pause = min(LONGEST_POLL_S, pause * 2)
+                self._worker_seen = time.monotonic()
+            time.sleep(pause)
+
+    def _look(self) -> bool:
+        """One look at the run. True where it is over."""
+        run = self._run
+        run.refresh_from_db()
+        progress = progress_of(run)
+        if progress.done * 20 // max(1, progress.planned) != self._said:
+            self._said = progress.done * 20 // max(1, progress.planned)
+            self._say(f"run {run.pk}: {progress.done} of {progress.planned} units, {progress.failed} failed")
+        if run.status != RunStatus.RUNNING:
+            return True
+        self._tell({one.away: f"run {run.pk}: {one}" for one in progress.waiting})
+        if workers_alive():
+            self._worker_seen = time.monotonic()
+        elif services().is_embedded():  # at the start, or where it was stopped or killed since
+            services().ensure("worker")
+        if time.monotonic() - self._worker_seen > NO_WORKER_AFTER_S:
+            raise ValueError(f"no worker answers; start one with `make worker`. Run {run.pk} waits and goes on then.")
+        dispatch(run.pk)
+        return False
+
+    def _tell(self, away: Mapping[str, str]) -> None:
+        """Say what is away once, what is back, and start what is ours to start."""
+        for name in sorted(away.keys() - self._told):
+            self._say(f"{away[name]}. The run waits and goes on by itself.")
+        for name in sorted(self._told - away.keys()):
+            self._say(f"run {self._run.pk}: {name} answers again")
+        self._told = set(away)
+        if away:
+            start_again(self._say, self._models)
+
+
+def start_again(say: Callable[[str], None], models: Sequence[str]) -> None:
+    """Start embedded services that died. Those of others are waited for."""
+    names = ["postgres", "redis", "embeddings", *(["offline"] if any(map(is_offline, models)) else [])]
+    if not services().is_embedded():
+        return
+    try:
+        services().ensure(*names)
+    except OSError as error:
+        say(f"not started again: {error}")
 
 
 def add_option(parser: CommandParser, name: str, option: Option) -> None:
