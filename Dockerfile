@@ -18,4 +18,4 @@ RUN SECRET_KEY=only-for-collecting-static-files DATABASE_URL=postgresql://none/n
     python -m django collectstatic --noinput && mkdir -p /home/iba/state && chown iba /home/iba/state
 USER iba
 EXPOSE 8000
-CMD ["python", "-m", "waitress", "--listen=0.0.0.0:8000", "--threads=12", "iba_site.wsgi:application"]
+CMD ["python", "-m", "iba_site.web", "--host", "0.0.0.0", "--port", "8000"]

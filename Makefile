@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -34,7 +34,10 @@ stop: ## end everything that this copy started
 browser: setup
 	@tools/browser
 
-test: setup browser ## the whole suite, browser tests included
+proxy:
+	@tools/proxy
+
+test: setup browser proxy ## the whole suite, browser tests included
 	@tools/test
 
 e2e: setup browser ## browser tests only

@@ -49,6 +49,11 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def patience_s() -> int:
+    """Seconds that a client of the site has for its headers, and again for its body."""
+    return integer("REQUEST_S", 15, high=600)
+
+
 def home() -> Path:
     """Where this copy keeps its state: IBA_HOME, else .iba beside the code."""
     return Path(os.environ.get("IBA_HOME") or BASE_DIR / ".iba").expanduser().resolve()

@@ -140,9 +140,11 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = _HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
-# Whose word counts for a client's address: nobody's, or that of the one proxy in front. Throttling rests on it.
-NINJA_NUM_PROXIES = 1 if env.flag("BEHIND_PROXY", default=False) else 0
-if NINJA_NUM_PROXIES:
+# Whose word counts for a client's address and scheme: nobody's, or that of the one proxy in front. iba_site.front puts
+# the address where everything below reads it.
+BEHIND_PROXY = env.flag("BEHIND_PROXY", default=False)
+NINJA_NUM_PROXIES = 0
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"

@@ -217,9 +217,8 @@ def _start_worker(name: str) -> Record:
 
 def _start_web() -> Record:
     port = check_port()
-    command = [sys.executable, "-m", "waitress", "--listen", f"127.0.0.1:{port}", "--threads", "12"]
-    command += ["--channel-timeout", "30", "iba_site.wsgi:application"]
-    record = process.spawn(run_dir(), "web", command, url=f"http://127.0.0.1:{port}")
+    command = [sys.executable, "-m", "iba_site.web", "--port", str(port)]
+    record = process.spawn(run_dir(), "web", command, url=f"http://127.0.0.1:{port}", environment=FEW_THREADS)
     process.wait_until(lambda: _accepts(port), record, run_dir())
     return record
 
