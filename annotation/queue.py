@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QueryS
 from django.db.models.functions import Coalesce
 
 from annotation.batches import Place
-from annotation.models import Assignment, Batch
+from annotation.models import Assignment, Batch, SetAside
 
 LEASE = timedelta(minutes=30)
 
@@ -26,9 +26,8 @@ class AlreadySubmitted(Exception):
 def own_open(*, rater_id: int, now: datetime) -> Assignment | None:
     """The assignment that the rater has begun and can still submit, the one with the youngest lease first."""
     same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id"))
-    mine = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True).annotate(
-        held=_held_by_others(same, rater_id, now)
-    )
+    begun = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True, trajectory__set_aside__isnull=True)
+    mine = begun.annotate(held=_held_by_others(same, rater_id, now))
     free = mine.filter(Q(lease_until__gt=now) | Q(held__lt=F("batch__raters_wanted")))
     return free.select_related("batch", "trajectory").order_by("-lease_until").first()
 
@@ -53,7 +52,8 @@ def waiting(*, rater_id: int, now: datetime) -> QuerySet[Any]:
         batch__rubric_version=OuterRef("batch__rubric_version"),
     )
     counted: QuerySet[Any] = Place.objects.annotate(held=_held_by_others(same, rater_id, now))
-    return counted.filter(~Exists(done), held__lt=F("batch__raters_wanted")).order_by("held", "batch_id", "pk")
+    left = counted.filter(~Exists(done), held__lt=F("batch__raters_wanted"), trajectory__set_aside__isnull=True)
+    return left.order_by("held", "batch_id", "pk")
 
 
 def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
@@ -118,3 +118,12 @@ def _is_free(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) ->
     """To be asked under the place's lock only."""
     others = Assignment.objects.filter(_holding(now), batch_id=batch_id, trajectory_id=trajectory_id)
     return others.exclude(rater_id=rater_id).count() < Batch.objects.get(pk=batch_id).raters_wanted
+
+
+def set_aside(*, trajectory_id: int, reason: str) -> None:
+    """Hand the trajectory to nobody until an administrator puts it back; grades that were saved stay."""
+    SetAside.objects.get_or_create(trajectory_id=trajectory_id, defaults={"reason": reason[:1000]})
+
+
+def put_back(*, trajectory_id: int) -> None:
+    SetAside.objects.filter(trajectory_id=trajectory_id).delete()

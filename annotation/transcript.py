@@ -16,6 +16,7 @@ from typing import Any
 
 from agents.contract import JSON, Step
 from agents.contract.serialise import from_json
+from bench.grading.normalise import same_text
 from bench.models import Event, Task, Trajectory
 
 Fields = tuple[tuple[str, str], ...]
@@ -132,26 +133,56 @@ def _sentence(number: int, text: str) -> Part:
 
 
 def _is_look_up(step: Step, public: set[str]) -> bool:
-    """Calls of the task's own tools only: a tool that one method brings along would give it away."""
-    return step.kind == "tool" and step.data.get("tool") in public and not step.data.get("accepted")
+    """Calls of the task's own tools only: a tool that one method brings along would give it away.
+
+    What an agent elsewhere claims to have called is none: its real calls stand in our record.
+    """
+    data = step.data
+    return (
+        step.kind == "tool"
+        and not data.get("claimed")
+        and isinstance(data.get("tool"), str)
+        and data["tool"] in public
+        and not data.get("accepted")
+    )
 
 
 def _look_up(number: int, step: Step) -> LookUp:
-    content = step.data.get("content") or {}
-    items = [item for item in content.get("items", []) if isinstance(item, Mapping)]
+    content, arguments = step.data.get("content"), step.data.get("arguments")
+    items = _items(content)
     seen = {str(key) for item in items for key in item}
     columns = tuple(sorted(seen, key=lambda name: (name != "id", name != "title", name)))
     rows = tuple(tuple(_plain(item.get(column)) for column in columns) for item in items)
-    answer = "" if items else "; ".join(f"{key}: {value}" for key, value in _fields(content))
+    answer = "" if items else _answer(content)
     part = Part(f"lookup:{number}", f"look-up {number}", step.data["tool"])
-    return LookUp(part, _fields(step.data.get("arguments") or {}), columns, rows, answer)
+    return LookUp(part, _arguments(arguments), columns, rows, answer)
+
+
+def _items(content: object) -> list[Mapping[str, Any]]:
+    items = content.get("items") if isinstance(content, Mapping) else None
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _answer(content: object) -> str:
+    """What came back beside items; of an odd shape as plain text."""
+    if not isinstance(content, Mapping):
+        return "" if content is None else _plain(content)
+    if isinstance(content.get("error"), str):
+        return str(content["error"])
+    return "; ".join(f"{key}: {value}" for key, value in _fields(content))
+
+
+def _arguments(arguments: object) -> Fields:
+    if isinstance(arguments, Mapping):
+        return _fields(arguments)
+    return () if arguments is None else (("arguments", _plain(arguments)),)
 
 
 def _call(task: Task, call: JSON, number: int, last: int) -> Call:
     """The last call is the one that counts, so its parts have the short names."""
     prefix = "" if number == last else f"call:{number}:"
     chosen = str(call["arguments"].get(task.world.get("item_argument", ""), ""))
-    items = (item for item in task.world.get("items", []) if str(item["id"]) == chosen)
+    items = (item for item in task.world.get("items", []) if same_text(item["id"], chosen))
     return Call(
         Part(f"call:{number}", f"call {number}" if last > 1 else "call", call["tool"]),
         _field_parts(f"{prefix}argument", call["arguments"]),

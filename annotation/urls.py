@@ -8,6 +8,7 @@ urlpatterns = [
     path("annotate/", queue.queue, name="annotate"),
     path("annotate/next/", queue.next_assignment, name="next_assignment"),
     path("annotate/batches/new/", queue.new_batch, name="new_batch"),
+    path("annotate/set-aside/<int:trajectory_id>/put-back/", queue.hand_out_again, name="put_back"),
     path("annotate/<int:pk>/", grading.grade, name="grade"),
     path("annotate/<int:pk>/grades/<int:checkpoint_id>/", grading.save, name="save_grade"),
     path("annotate/<int:pk>/reveal/", grading.reveal, name="reveal"),

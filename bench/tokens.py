@@ -1,31 +1,48 @@
-"""API tokens: made once, shown once, stored as a hash."""
+"""API tokens: made once, shown once, stored as a hash. What one may do is its scopes, within its user's role."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any
+from collections.abc import Iterable
+from enum import StrEnum
 
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
-from bench.models import ApiToken
+from agents.registry import EXTERNAL
+from bench.models import ApiToken, Run
+from bench.models.run import RunStatus
 
 
-def make_token(*, user: Any, name: str) -> str:
+class Scope(StrEnum):
+    """What a token may be used for."""
+
+    AGENT = "agent"  # open external runs, work on their tasks, read their results once they have ended
+    READ = "read"  # runs, results and trajectories without gold
+    LAUNCH = "launch"  # start and change runs
+    GOLD = "gold"  # checkpoints, their evidence and verdicts in trajectories
+
+
+USUAL = (Scope.READ, Scope.LAUNCH, Scope.AGENT)
+
+
+def make_token(*, user: User, name: str, scopes: Iterable[Scope] = USUAL) -> str:
     """A new token of the user. The text is returned here and nowhere again."""
     token = f"iba_{secrets.token_urlsafe(32)}"
-    ApiToken.objects.create(user=user, name=name[:60], token_sha256=_hash(token))
+    ApiToken.objects.create(user=user, name=name[:60], token_sha256=_hash(token), scopes=sorted(set(scopes)))
     return token
 
 
 def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 class BearerToken(HttpBearer):
-    """``Authorization: Bearer iba_...``; the request's user is then the token's."""
+    """``Authorization: Bearer iba_...``; the request's user is then the token's, and ``request.auth`` the token."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         found = (
@@ -38,3 +55,35 @@ class BearerToken(HttpBearer):
         ApiToken.objects.filter(pk=found.pk).update(last_used_at=timezone.now())
         request.user = found.user
         return found
+
+
+def token_of(request: HttpRequest) -> ApiToken:
+    """The token that the request came with; the API lets none in without."""
+    token: ApiToken = request.auth  # type: ignore[attr-defined]
+    return token
+
+
+def require_scope(request: HttpRequest, scope: Scope) -> None:
+    token = token_of(request)
+    if scope not in token.scopes:
+        raise PermissionDenied(
+            f"this token has no scope {scope.value!r} (it has: {', '.join(token.scopes) or 'none'}); make another with "
+            f"`manage.py add_token {token.user} --scope {scope.value}`"
+        )
+
+
+def why_no_gold(request: HttpRequest, dataset_id: int) -> str:
+    """Why this token may not see the gold of a dataset, "" where it may.
+
+    Whoever has an agent at work on the dataset may not: the answers of its tasks stand there.
+    """
+    token = token_of(request)
+    if Scope.GOLD not in token.scopes:
+        return f"gold needs a token of scope {Scope.GOLD.value!r}"
+    at_work = Run.objects.filter(
+        dataset_id=dataset_id, created_by=token.user, status__in=[RunStatus.RUNNING, RunStatus.PAUSED]
+    )
+    working = next((run.pk for run in at_work if any(m.startswith(EXTERNAL) for m in run.manifest["methods"])), None)
+    return (
+        f"your external run {working} on this dataset is still open; gold is shown once it has ended" if working else ""
+    )

@@ -1,9 +1,10 @@
 """A small agent that lives outside: fetch a task, search, act, submit, until none is left.
 
-    python examples/http_agent.py http://127.0.0.1:8000 TOKEN starter --limit 5
+    manage.py add_token admin --scope agent
+    python examples/http_agent.py http://127.0.0.1:8000 TOKEN starter --model my-model --limit 5
 
 It needs nothing but httpx. Stop it at any moment and start it again with --run: it goes on where it was.
-Replace ``write`` and ``fill`` by your own agent.
+docs/external_agents.md says what the addresses take and give. Replace ``write`` and ``fill`` by your own agent.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def fill(tool: dict[str, Any], item_id: str, task: dict[str, Any]) -> dict[str, 
 def work_on(client: httpx.Client, unit: int, task: dict[str, Any]) -> None:
     """One task from search to submission."""
     found = client.post(f"/api/external/units/{unit}/search", json={"query": task["request"], "k": 8})
-    events = found.raise_for_status().json()["events"]
+    events = [] if found.status_code == 409 else found.raise_for_status().json()["events"]  # 409: the budget is used up
     text = ""
     if task["tools"]:
         lookup = next(tool for tool in task["tools"] if not tool["commits"])
@@ -49,7 +50,7 @@ def work_on(client: httpx.Client, unit: int, task: dict[str, Any]) -> None:
         client.post(use, json={"name": commit["name"], "arguments": arguments}).raise_for_status()
     else:
         text = write(task, events)
-    steps = [{"stage": "retrieve", "kind": "search", "summary": f"{len(events)} events for the request"}]
+    steps = [{"stage": "think", "kind": "note", "summary": f"Repeated {len(events)} events and thought nothing."}]
     client.post(f"/api/external/units/{unit}/submit", json={"text": text, "steps": steps}).raise_for_status()
 
 
@@ -72,14 +73,18 @@ def main() -> None:
     parser.add_argument("site")
     parser.add_argument("token")
     parser.add_argument("dataset")
-    parser.add_argument("--name", default="example")
+    parser.add_argument("--name", default="example", help="of your method: small letters, digits and _")
+    parser.add_argument("--model", default="none", help="the model that your agent uses; this one uses none")
+    parser.add_argument("--judges", default="", help="endpoints that grade texts, with commas; else rules and people")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--run", type=int, help="go on with this run")
     wish = parser.parse_args()
     with httpx.Client(base_url=wish.site, headers={"Authorization": f"Bearer {wish.token}"}, timeout=60) as client:
         run_id = wish.run
         if run_id is None:
-            body = {"name": wish.name, "dataset": wish.dataset, "limit": wish.limit}
+            judges = [name for name in wish.judges.split(",") if name]
+            body = {"name": wish.name, "dataset": wish.dataset, "model": wish.model, "judges": judges}
+            body |= {"limit": wish.limit}
             run_id = client.post("/api/external/runs", json=body).raise_for_status().json()["run"]
         print(f"run {run_id}: {run(client, run_id)} tasks done; see {wish.site}/runs/{run_id}/")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
 
 from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -23,7 +25,7 @@ from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
 from bench.runs.spec import OPTIONS, Kind, RunSpec
 from bench.runs.tasks import dispatch
-from bench.tokens import BearerToken, make_token
+from bench.tokens import USUAL, BearerToken, Scope, make_token, require_scope, why_no_gold
 from iba_site.api_external import router as external
 
 api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
@@ -38,6 +40,11 @@ class Credentials(Schema):
     username: Text
     password: Text
     name: Text = "api"
+    scopes: list[Scope] = Field(
+        default_factory=lambda: list(USUAL),
+        description="what the token may be used for. agent: external runs; read: runs and results; launch: start and "
+        "change runs; gold: checkpoints and verdicts in trajectories. All but gold unless named",
+    )
 
 
 class Token(Schema):
@@ -140,8 +147,14 @@ def _away(request: HttpRequest, error: Outage) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    places = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors]
+    places = [f"{_place(fault['loc'])}: {fault['msg'].removeprefix('Value error, ')}" for fault in error.errors]
     return api.create_response(request, {"error": "; ".join(places)}, status=422)
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """Where a fault is, as its sender knows it: without the part of the request and the name of our parameter."""
+    inner = loc[2:] if loc[0] == "body" else loc[1:]
+    return ".".join(map(str, inner)) or "body"
 
 
 @api.exception_handler(AuthenticationError)
@@ -168,11 +181,13 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 def _results_only(request: HttpRequest) -> None:
     if not may_see_results(request.user):
         raise PermissionDenied("your role does not allow results")
+    require_scope(request, Scope.READ)
 
 
 def _launchers_only(request: HttpRequest) -> None:
     if not may_launch(request.user):
         raise PermissionDenied("your role does not allow runs to be started or changed")
+    require_scope(request, Scope.LAUNCH)
 
 
 @api.post("/token", auth=None, response=Token, throttle=[AnonRateThrottle("10/m")])
@@ -181,7 +196,9 @@ def sign_in(request: HttpRequest, credentials: Credentials) -> dict[str, str]:
     user = authenticate(request, username=credentials.username, password=credentials.password)
     if user is None:
         raise HttpError(401, "username and password do not belong together")
-    return {"token": make_token(user=user, name=credentials.name)}
+    if not isinstance(user, User):
+        raise HttpError(401, "this user cannot have a token")
+    return {"token": make_token(user=user, name=credentials.name, scopes=credentials.scopes)}
 
 
 @api.get("/datasets", response=list[DatasetOut])
@@ -270,10 +287,10 @@ def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]
 
 @api.get("/trajectories/{trajectory_id}")
 def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
-    """The whole course with its scores by checkpoint."""
+    """The whole course; with its scores by checkpoint for a token of scope ``gold``."""
     _results_only(request)
     found = get_object_or_404(Trajectory.objects.select_related("unit__task", "unit__run"), pk=trajectory_id)
-    scores = found.scores.select_related("checkpoint").order_by("checkpoint__position")
+    withheld = why_no_gold(request, found.unit.run.dataset_id)
     return {
         "id": found.pk,
         "run": found.unit.run_id,
@@ -283,17 +300,22 @@ def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
         "request": found.unit.task.request,
         "trajectory": found.data,
         "committed": found.committed,
-        "scores": [
-            {
-                "checkpoint": score.checkpoint.text,
-                "kind": score.checkpoint.kind,
-                "value": score.combined or None,
-                "origin": score.origin,
-                "gap": score.gap or None,
-            }
-            for score in scores
-        ],
+        "gold_withheld": withheld,
+        "scores": None if withheld else _scores(found),
     }
+
+
+def _scores(trajectory: Trajectory) -> list[dict[str, str | None]]:
+    return [
+        {
+            "checkpoint": score.checkpoint.text,
+            "kind": score.checkpoint.kind,
+            "value": score.combined or None,
+            "origin": score.origin,
+            "gap": score.gap or None,
+        }
+        for score in trajectory.scores.select_related("checkpoint").order_by("checkpoint__position")
+    ]
 
 
 def _get_run(run_id: int) -> Run:

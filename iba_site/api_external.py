@@ -1,82 +1,71 @@
-"""The part of the API that an agent elsewhere talks to."""
+"""The part of the API that an agent elsewhere talks to. See docs/external_agents.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Field, Router, Schema, Status
+from ninja import Router, Status
 from ninja.errors import HttpError
 
-from agents.contract import Engine, Usage
+from agents.contract import JSON, Step, Usage
 from agents.registry import EXTERNAL
 from bench.access import may_launch
-from bench.models import Run, Unit
-from bench.runs.external import ExternalError, as_json, call_tool, describe, held_unit, next_unit, search, submit
-from bench.runs.inputs import vocabulary
+from bench.models import Run, RunStatus, Unit
+from bench.results.own import OwnResults, own_results
+from bench.runs.external import (
+    ExternalError,
+    call_tool,
+    describe,
+    held_unit,
+    is_external,
+    next_unit,
+    progress,
+    search,
+    submit,
+)
 from bench.runs.launch import launch_run
 from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
+from bench.tokens import Scope, require_scope, token_of, why_no_gold
+from iba_site.schemas import (
+    ExternalProgressOut,
+    ExternalRunIn,
+    ExternalRunOut,
+    FoundOut,
+    NextOut,
+    OwnResultsOut,
+    SearchIn,
+    StoredOut,
+    SubmissionIn,
+    ToolIn,
+    ToolOut,
+)
 
 router = Router(tags=["external agents"])
 
 
-class ExternalRunIn(Schema):
-    name: Annotated[str, Field(pattern=r"^[a-z0-9_]{2,28}$")]
-    dataset: str
-    model: str = "offline"  # whose judges grade the texts
-    judges: list[str] = []
-    domains: list[str] = []
-    limit: int | None = None
-
-
-class SearchIn(Schema):
-    query: Annotated[str, Field(max_length=2000)]
-    k: Annotated[int, Field(ge=1, le=40)] = 10
-    engine: Engine = Engine.HYBRID
-
-
-class ToolIn(Schema):
-    name: str
-    arguments: dict[str, Any]
-
-
-class StepIn(Schema):
-    stage: Annotated[str, Field(max_length=40)]
-    kind: Annotated[str, Field(max_length=20)]
-    summary: Annotated[str, Field(max_length=2000)]
-    data: dict[str, Any] = {}
-
-
-class SubmissionIn(Schema):
-    text: str = ""
-    steps: list[StepIn] = []
-    llm_calls: Annotated[int, Field(ge=0)] = 0
-    tokens_in: Annotated[int, Field(ge=0)] = 0
-    tokens_out: Annotated[int, Field(ge=0)] = 0
-    cost_usd: Annotated[float, Field(ge=0)] = 0.0
-    gave_up: Annotated[str, Field(max_length=2000)] = ""
-
-
 def _client(request: HttpRequest) -> str:
-    return f"external:{request.user.pk}"
+    """Who holds a unit: the token, so that several of one user can work side by side."""
+    return f"external:{token_of(request).pk}"
 
 
-def _launchers_only(request: HttpRequest) -> None:
+def _agents_only(request: HttpRequest) -> None:
     if not may_launch(request.user):
         raise PermissionDenied("your role does not allow runs to be started or changed")
+    require_scope(request, Scope.AGENT)
 
 
-@router.post("/runs", response={201: dict})
+@router.post("/runs", response={201: ExternalRunOut})
 def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
     """Open a run that your agent will fill. Its method is called ``external-<name>``."""
-    _launchers_only(request)
+    _agents_only(request)
     run = launch_run(
         RunSpec(
             dataset=wish.dataset,
@@ -88,56 +77,80 @@ def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
         ),
         user=request.user,
     )
-    return Status(201, {"run": run.pk, "units": run.units.count()})
+    method = run.manifest["methods"][0]
+    return Status(201, {"run": run.pk, "units": run.units.count(), "method": method, "simulated": run.simulated})
 
 
-@router.get("/runs/{run_id}/vocabulary")
-def read_vocabulary(request: HttpRequest, run_id: int) -> list[dict[str, Any]]:
-    """The public vocabulary of preference dimensions: questions and options, nobody's answers."""
-    _launchers_only(request)
-    run = get_object_or_404(Run.objects.select_related("dataset"), pk=run_id)
-    return [asdict(topic) for topic in vocabulary(run.dataset.data_version)]
+@router.get("/runs/{run_id}", response=ExternalProgressOut)
+def show_progress(request: HttpRequest, run_id: int) -> JSON:
+    """How far the run is, what this token holds and what is left."""
+    return progress(_external_run(request, run_id), _client(request))
 
 
-@router.post("/runs/{run_id}/next", response=dict)
-def fetch_next(request: HttpRequest, run_id: int) -> dict[str, Any]:
-    """The next task, or the one that you hold already. ``{"unit": null}`` once none is left."""
-    _launchers_only(request)
-    run = get_object_or_404(Run, pk=run_id)
-    if not any(method.startswith(EXTERNAL) for method in run.manifest["methods"]):
-        raise HttpError(422, f"run {run_id} is not one for external agents")
-    unit = next_unit(run, _client(request))
+@router.post("/runs/{run_id}/next", response=NextOut)
+def fetch_next(request: HttpRequest, run_id: int) -> JSON:
+    """The next task, or the one that you hold already. ``{"unit": null}`` once none is left.
+
+    409 while the run is paused and after it was cancelled.
+    """
+    run = _external_run(request, run_id)
+    with _explained():
+        unit = next_unit(run, _client(request))
     return {"unit": None} if unit is None else describe(_held(request, unit.pk))
 
 
-@router.post("/units/{unit_id}/search")
-def search_history(request: HttpRequest, unit_id: int, wish: SearchIn) -> dict[str, Any]:
+@router.post("/units/{unit_id}/search", response=FoundOut)
+def search_history(request: HttpRequest, unit_id: int, wish: SearchIn) -> JSON:
+    """Search the person's history up to the task's moment. 409 once the budget is used up."""
     unit = _held(request, unit_id)
     with _explained():
-        return {"events": search(unit, wish.query, wish.k, wish.engine)}
+        return asdict(search(unit, wish.query, wish.k, wish.engine))
 
 
-@router.post("/units/{unit_id}/tools")
-def use_tool(request: HttpRequest, unit_id: int, wish: ToolIn) -> dict[str, Any]:
+@router.post("/units/{unit_id}/tools", response=ToolOut)
+def use_tool(request: HttpRequest, unit_id: int, wish: ToolIn) -> JSON:
+    """Call a tool of the task. Look-ups match without case, article and plural; the committing call acts."""
     unit = _held(request, unit_id)
     with _explained():
-        return as_json(call_tool(unit, wish.name, wish.arguments))
+        result, remaining = call_tool(unit, wish.name, wish.arguments)
+    commits = any(tool["commits"] and tool["name"] == wish.name for tool in unit.task.tools)
+    answer = {"ok": result.ok, "accepted": result.accepted if commits else None, **result.content}
+    return {**answer, "remaining": asdict(remaining)}
 
 
-@router.post("/units/{unit_id}/submit")
-def hand_in(request: HttpRequest, unit_id: int, work: SubmissionIn) -> dict[str, Any]:
-    """Store the trajectory. It is graded like any other."""
+@router.post("/units/{unit_id}/submit", response=StoredOut)
+def hand_in(request: HttpRequest, unit_id: int, work: SubmissionIn) -> JSON:
+    """Store the trajectory, once. It is graded like any other. 409 where it was submitted already."""
     unit = _held(request, unit_id)
     usage = Usage(work.llm_calls, work.tokens_in, work.tokens_out, work.cost_usd)
-    steps = [step.dict() for step in work.steps]
+    claimed = [Step(step.stage, step.kind, step.summary, step.data) for step in work.steps]
     with _explained():
-        submit(unit, _client(request), text=work.text, steps=steps, usage=usage, gave_up=work.gave_up)
+        stored = submit(unit, _client(request), text=work.text, claimed=claimed, usage=usage, gave_up=work.gave_up)
     transaction.on_commit(lambda: dispatch(unit.run_id))
-    return {"stored": True}
+    return asdict(stored)
+
+
+@router.get("/runs/{run_id}/results", response=OwnResultsOut)
+def show_own_results(request: HttpRequest, run_id: int) -> OwnResults:
+    """What your run amounts to, once it has ended. A token of scope ``gold`` also gets every checkpoint."""
+    run = _external_run(request, run_id)
+    if run.created_by_id != token_of(request).user_id:
+        raise Http404
+    if run.status not in (RunStatus.DONE, RunStatus.CANCELLED):
+        raise HttpError(409, f"run {run_id} is {run.status}; its results are shown once it has ended")
+    return own_results(run, why_no_gold(request, run.dataset_id))
+
+
+def _external_run(request: HttpRequest, run_id: int) -> Run:
+    _agents_only(request)
+    run = get_object_or_404(Run.objects.select_related("dataset"), pk=run_id)
+    if not is_external(run):
+        raise HttpError(422, f"run {run_id} is not one for external agents")
+    return run
 
 
 def _held(request: HttpRequest, unit_id: int) -> Unit:
-    _launchers_only(request)
+    _agents_only(request)
     with _explained():
         return held_unit(unit_id, _client(request))
 

@@ -1,5 +1,6 @@
 """Batches, assignments and drafts: the human half of the score."""
 
 from annotation.models.assignment import Assignment, Batch, DraftGrade
+from annotation.models.set_aside import SetAside
 
-__all__ = ["Assignment", "Batch", "DraftGrade"]
+__all__ = ["Assignment", "Batch", "DraftGrade", "SetAside"]

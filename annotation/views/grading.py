@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,12 +30,14 @@ from annotation.grading import (
     submit,
 )
 from annotation.models import Assignment
-from annotation.queue import AlreadySubmitted, hold, take_next
+from annotation.queue import AlreadySubmitted, hold, set_aside, take_next
 from annotation.reveal import NotYet, compared
 from annotation.transcript import parts, transcript
 from bench.access import may_annotate, require
 from bench.models import Checkpoint
 
+DatabaseErrors = (DatabaseError, InterfaceError)
+logger = logging.getLogger(__name__)
 GRADES = (
     {"value": "pass", "label": "Pass", "sign": "✓", "key": "p"},
     {"value": "fail", "label": "Fail", "sign": "✗", "key": "f"},
@@ -96,6 +100,27 @@ def _page(
     error: Exception | None = None,
     missing: Sequence[int] = (),
     status: int = 200,
+) -> HttpResponse:
+    """The page; where it cannot be drawn the item is set aside for administrators and the rater gets the next."""
+    try:
+        return _drawn(request, assignment, error=error, missing=missing, status=status)
+    except DatabaseErrors:
+        raise  # says nothing about the item
+    except Exception as fault:
+        logger.exception("trajectory %s cannot be drawn for a rater; it is set aside", assignment.trajectory_id)
+        set_aside(trajectory_id=assignment.trajectory_id, reason=f"{type(fault).__name__}: {fault}")
+        messages.warning(request, "An item cannot be shown. It was set aside with a note for administrators.")
+        following = take_next(rater_id=assignment.rater_id, now=timezone.now())
+        return redirect("annotate") if following is None else redirect("grade", pk=following.pk)
+
+
+def _drawn(
+    request: HttpRequest,
+    assignment: Assignment,
+    *,
+    error: Exception | None,
+    missing: Sequence[int],
+    status: int,
 ) -> HttpResponse:
     lines, read = rubric(assignment), transcript(assignment.trajectory)
     done = Assignment.objects.filter(

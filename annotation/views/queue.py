@@ -10,7 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.batches import Choice, NothingToGrade, create_batch, own_counts, progress, submitted_since
 from annotation.forms import BatchForm
-from annotation.queue import own_open, take_next, waiting
+from annotation.models import SetAside
+from annotation.queue import own_open, put_back, take_next, waiting
 from bench.access import may_annotate, may_launch, require
 from bench.models import Run
 
@@ -66,5 +67,14 @@ def new_batch(request: HttpRequest) -> HttpResponse:
                 request, f"Batch {batch.pk} holds {made} trajectories for {batch.raters_wanted} raters each."
             )
             return redirect("new_batch")
-    context = {"form": form, "batches": progress(), "has_runs": Run.objects.exists()}
+    aside = SetAside.objects.select_related("trajectory__unit")
+    context = {"form": form, "batches": progress(), "has_runs": Run.objects.exists(), "set_aside": aside}
     return render(request, "annotation/new_batch.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@require(may_launch)
+def hand_out_again(request: HttpRequest, trajectory_id: int) -> HttpResponse:
+    put_back(trajectory_id=trajectory_id)
+    messages.success(request, f"Trajectory {trajectory_id} is handed to raters again.")
+    return redirect("new_batch")

@@ -11,5 +11,6 @@ class ExternalSession(models.Model):
     unit = models.OneToOneField(Unit, models.CASCADE, related_name="external")
     served = models.JSONField(default=list, help_text="evidence handed out, in order, as the agent saw it")
     committed = models.JSONField(default=list, help_text="accepted committing calls")
-    tool_calls = models.PositiveIntegerField(default=0)
+    tool_calls = models.PositiveIntegerField(default=0, help_text="those that found or did something")
+    record = models.JSONField(default=list, help_text="searches and tool calls as they were answered, in order")
     created_at = models.DateTimeField(auto_now_add=True)

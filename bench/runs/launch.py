@@ -11,7 +11,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from agents.contract import Limits
-from agents.registry import method_names, resolve
+from agents.model.endpoints import Endpoint as ModelEndpoint
+from agents.registry import EXTERNAL, method_names, resolve
 from bench.grading.types import Policy
 from bench.models import Dataset, Domain, Run, Split, Task, Unit
 from bench.runs.endpoints import (
@@ -26,6 +27,7 @@ from bench.runs.endpoints import (
 )
 from bench.runs.manifest import build_manifest, manifest_sha256
 from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
+from bench.texts import unstorable
 
 POLICY_VERSION = "1"
 MAX_UNITS = 500_000
@@ -68,9 +70,16 @@ def plan_run(wish: RunSpec) -> Plan:
             _check_range(name, getattr(wish, name), option)
     _check_split(wish.split)
     _check_budget(wish.budget_usd)
-    _check_models("model", [wish.model])
+    elsewhere = acts_elsewhere(methods)
+    if elsewhere:
+        _check_told(wish.model)
+    else:
+        _check_models("model", [wish.model])
     _check_models("judges", wish.judges)
-    spec = replace(wish, methods=methods, judges=_judges(wish.model, wish.judges), domains=_domains(wish.domains))
+    judges = list(dict.fromkeys(wish.judges)) if elsewhere else _judges(wish.model, wish.judges)
+    if elsewhere:
+        _check_kinds_of_judges(wish.model, judges)
+    spec = replace(wish, methods=methods, judges=judges, domains=_domains(wish.domains))
     plan = Plan(spec, dataset, _task_ids(dataset, wish.domains, wish.split, wish.limit))
     if not plan.task_ids:
         where = f"{', '.join(wish.domains) or 'any domain'}{f' of split {wish.split}' if wish.split else ''}"
@@ -89,7 +98,8 @@ def launch_run(wish: RunSpec, *, user: User | AnonymousUser | None = None) -> Ru
 
 def check_models_answer(plan: Plan) -> None:
     """Ask the endpoints of agent and judges whether they are there. Raises LaunchError."""
-    for field, names in (("model", [plan.spec.model]), ("judges", plan.spec.judges)):
+    models = [] if acts_elsewhere(plan.spec.methods) else [plan.spec.model]
+    for field, names in (("model", models), ("judges", plan.spec.judges)):
         for name in names:
             try:
                 check_reachable(name)
@@ -116,7 +126,7 @@ def set_budget(run_id: int, budget_usd: float | None) -> None:
 def manifest_of(plan: Plan) -> tuple[dict[str, Any], str]:
     """The manifest that a run of this plan would have, and its sha256. Raises LaunchError."""
     try:
-        endpoint = resolve_endpoint(plan.spec.model)
+        endpoint = _told(plan.spec.model) if acts_elsewhere(plan.spec.methods) else resolve_endpoint(plan.spec.model)
         judges = [resolve_endpoint(name) for name in plan.spec.judges]
     except (UnknownModel, KeyMissing) as error:
         raise LaunchError(str(error)) from error
@@ -196,6 +206,35 @@ def _check_models(field: str, names: Iterable[str]) -> None:
             check_model(name)
         except (UnknownModel, KeyMissing) as error:
             raise LaunchError(str(error), field) from error
+
+
+def acts_elsewhere(methods: Sequence[str]) -> bool:
+    """Whether agents elsewhere do all the work: their model is what they say, and nobody here calls it."""
+    return all(method.startswith(EXTERNAL) for method in methods)
+
+
+def _check_told(model: str) -> None:
+    """What an agent elsewhere says that it uses: any name."""
+    if not model.strip() or len(model) > MODEL_NAME_LENGTH or unstorable(model):
+        raise LaunchError(f"model {model[:40]!r}: name the model in 1 to {MODEL_NAME_LENGTH} characters", "model")
+
+
+def _told(model: str) -> ModelEndpoint:
+    """The agent's own model in the manifest. It is simulated only where it is said to be the simulated one."""
+    return ModelEndpoint(
+        slug=model, base_url="http://elsewhere.invalid", model=model, family=model, simulated=is_offline(model)
+    )
+
+
+def _check_kinds_of_judges(model: str, judges: Sequence[str]) -> None:
+    """A simulated judge reads the simulated model's words; of a real one's text it says nothing."""
+    simulated = [name for name in judges if is_offline(name)]
+    if simulated and not is_offline(model):
+        raise LaunchError(
+            f"judge {simulated[0]!r} is simulated and model {model!r} is not; name real judges, or none: then rules "
+            "and people grade",
+            "judges",
+        )
 
 
 def _methods(methods: Sequence[str]) -> list[str]:

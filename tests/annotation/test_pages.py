@@ -5,9 +5,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.grading import rubric, save_grade
-from annotation.models import Assignment, Batch
+from annotation.models import Assignment, Batch, SetAside
 from annotation.queue import LEASE, take_next
-from bench.models import CheckpointScore, Verdict
+from bench.models import CheckpointScore, Trajectory, Verdict
 from tests.annotation.factories import MODEL, PANEL
 from tests.annotation.factories import grade as give
 
@@ -284,3 +284,58 @@ def test_a_case_that_changed_since_it_was_opened_comes_back_with_what_was_typed(
     assert 'class="letter">C<' in html
     newer = refused.context["case"].newest
     assert client.post(case, {**decision, "seen": newer}).status_code == 302
+
+
+# --- An item whose page cannot be drawn
+
+
+@pytest.fixture
+def broken(mine):
+    """ann's assignment, on a trajectory of a format that no version reads."""
+    Trajectory.objects.filter(pk=mine.trajectory_id).update(data={"format": 99})
+    return mine
+
+
+def test_an_item_that_cannot_be_drawn_is_set_aside_and_next_goes_on(as_user, cast, broken):
+    client = as_user("ann")
+    answer = client.get(page(broken))
+    following = take_next(rater_id=cast["ann"].pk, now=timezone.now())
+    assert following.trajectory_id != broken.trajectory_id
+    assert (answer.status_code, answer["Location"]) == (302, page(following))
+    assert b"It was set aside with a note for administrators." in client.get(answer["Location"]).content
+    taken = set()
+    while (one := take_next(rater_id=cast["ann"].pk, now=timezone.now())) is not None:
+        taken.add(one.trajectory_id)
+        Assignment.objects.filter(pk=one.pk).update(committed_at=timezone.now())
+    assert broken.trajectory_id not in taken
+    assert taken
+
+
+def test_a_rater_whose_last_item_is_set_aside_comes_to_the_queue(as_user, cast, broken):
+    Assignment.objects.exclude(pk=broken.pk).update(committed_at=timezone.now())
+    Batch.trajectories.through.objects.exclude(trajectory_id=broken.trajectory_id).delete()
+    assert as_user("ann").get(page(broken))["Location"] == reverse("annotate")
+
+
+def test_an_administrator_reads_why_an_item_was_set_aside_and_puts_it_back(as_user, cast, broken):
+    as_user("ann").get(page(broken))
+    listed = as_user("ada").get(reverse("new_batch")).content.decode()
+    assert f"trajectory {broken.trajectory_id}" in listed
+    assert "trajectory format 99 is not readable" in listed
+    back = reverse("put_back", args=[broken.trajectory_id])
+    assert as_user("ann").post(back).status_code == 403
+    assert SetAside.objects.exists()
+    assert as_user("ada").post(back).status_code == 302
+    assert not SetAside.objects.exists()
+
+
+@pytest.mark.parametrize("content", ["a text", 7, ["x"], {"items": "none"}])
+def test_an_odd_look_up_does_not_stop_the_page(as_user, mine, content):
+    data = {"tool": "find_tables", "arguments": content, "content": content}
+    task = mine.trajectory.unit.task
+    task.tools = [{"name": "find_tables", "description": "", "commits": False, "parameters": {}}]
+    task.save()
+    step = {"stage": "act", "kind": "tool", "summary": "x", "data": data}
+    Trajectory.objects.filter(pk=mine.trajectory_id).update(data={**mine.trajectory.data, "steps": [step]})
+    assert as_user("ann").get(page(mine)).status_code == 200
+    assert not SetAside.objects.exists()

@@ -1,3 +1,5 @@
+import pytest
+
 from annotation.transcript import part_named, parts, transcript
 from bench.models import Trajectory
 
@@ -54,3 +56,34 @@ def test_sentences_keep_their_lines_and_paragraphs(meal):
     meal.refresh_from_db()
     read = [[[part.text for part in line] for line in lines] for lines in transcript(meal).paragraphs]
     assert read == [[["First.", "Second!"], ["- third"]], [["Fourth."]]]
+
+
+def with_look_up(booking, **data):
+    """The booking with one look-up, of whatever content."""
+    step = {"stage": "act", "kind": "tool", "summary": "x", "data": {"tool": "find_tables", **data}}
+    booking.data = {**booking.data, "steps": [step]}
+    return transcript(booking).look_ups
+
+
+@pytest.mark.parametrize("odd", ["a text", 7, 1.5, True, ["x", 1], [], {}, {"items": 7}, {"items": [1, None, "x"]}])
+def test_a_look_up_of_an_odd_shape_is_shown_as_plain_text(booking, odd):
+    (look_up,) = with_look_up(booking, content=odd, arguments=odd)
+    assert isinstance(look_up.answer, str)
+    assert look_up.rows == ()
+    if odd in ("a text", 7):
+        assert (look_up.answer, look_up.arguments) == (str(odd), (("arguments", str(odd)),))
+
+
+def test_a_look_up_that_was_only_claimed_is_not_shown(booking):
+    assert with_look_up(booking, claimed=True, content={"items": []}) == ()
+
+
+@pytest.mark.parametrize("tool", [7, None, ["find_tables"], {"find_tables": 1}])
+def test_a_tool_whose_name_is_no_text_is_not_shown(booking, tool):
+    assert with_look_up(booking, tool=tool) == ()
+
+
+def test_the_item_chosen_is_found_as_tool_and_rule_find_it(booking):
+    booking.committed = [{"tool": "book_table", "arguments": {"table_id": " res_101 "}}]
+    (call,) = transcript(booking).calls
+    assert {part.name: part.text for part in call.item_fields}["item:kitchen"] == "soups and braises"

@@ -11,7 +11,7 @@ from django.test import Client
 
 from bench.access import Role
 from bench.models import ApiToken, Endpoint, Run, Trajectory, Unit
-from bench.tokens import make_token
+from bench.tokens import Scope, make_token
 from iba_site import services
 from tests.annotation.factories import make_run
 
@@ -37,7 +37,7 @@ def api_as(db):
         user = User.objects.create_user(f"{role or 'nobody'}-person", password=PASSWORD)
         if role:
             user.groups.add(Group.objects.get(name=role))
-        return Api(make_token(user=user, name="test"))
+        return Api(make_token(user=user, name="test", scopes=Scope))
 
     return make
 
@@ -89,7 +89,7 @@ def test_a_wrong_password_and_an_unknown_name_are_told_the_same(db, wrong):
 
 @pytest.mark.parametrize("wrong", [{"username": "a\0b"}, {"password": "x" * 5000}, {"username": None}, {"name": 3}])
 def test_what_is_no_name_and_password_is_refused_by_field(db, wrong):
-    assert says(sign_in(**wrong), 422, f"credentials.{next(iter(wrong))}")
+    assert says(sign_in(**wrong), 422, f"{next(iter(wrong))}: ")
 
 
 def test_guessing_passwords_is_slowed_down_whatever_address_a_header_claims(db):

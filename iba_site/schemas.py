@@ -1,0 +1,281 @@
+"""What the API takes and gives for agents elsewhere. Descriptions are what a stranger needs to write a client."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from ninja import Field, Schema
+from pydantic import field_validator, model_validator
+
+from agents.contract import Engine
+from bench.runs.external import MAX_STEPS, MAX_TEXT
+from bench.texts import unstorable
+
+DEEPEST = 20
+MAX_DATA = 20_000  # characters of one step's data, or of a call's arguments, as JSON
+MOST = 2**31 - 1
+NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+
+
+class Given(Schema):
+    """A body of a request: whatever it holds can be stored."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def check_storable(cls, values: Any) -> Any:
+        _check(getattr(values, "_obj", values), 0)
+        return values
+
+
+def _check(value: object, depth: int) -> None:
+    """Raises ValueError for what no column of ours can hold."""
+    if depth > DEEPEST:
+        raise ValueError(f"is nested deeper than {DEEPEST} levels")
+    if isinstance(value, str) and (fault := unstorable(value)):
+        raise ValueError(f"a text holds {fault}; take it out")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is no finite number")
+    if isinstance(value, int) and abs(value) > 10**30:
+        raise ValueError("a number has more than 30 digits")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check(key, depth)
+            _check(inner, depth + 1)
+    if isinstance(value, list):
+        for inner in value:
+            _check(inner, depth + 1)
+
+
+def _short(data: dict[str, Any]) -> dict[str, Any]:
+    if (length := len(json.dumps(data))) > MAX_DATA:
+        raise ValueError(f"has {length} characters as JSON; at most {MAX_DATA} are taken")
+    return data
+
+
+class ExternalRunIn(Given):
+    name: str = Field(description="your method's name: 2 to 28 small letters (a to z), digits and _")
+    dataset: str = Field(max_length=60, description="a dataset's name, as in GET /api/datasets; its newest version")
+    model: str = Field(
+        min_length=1,
+        max_length=160,
+        description="the model that your agent uses, as you call it; `offline` only if it is the simulated reader",
+    )
+    judges: list[Annotated[str, Field(max_length=160)]] = Field(
+        description="endpoints that grade the texts; an empty list: rules and people only. Simulated judges "
+        "(offline-judge-a, ...) grade a simulated model only"
+    )
+    domains: list[Annotated[str, Field(max_length=60)]] = Field(default_factory=list, description="all unless named")
+    limit: int | None = Field(None, description="tasks, at most")
+
+    @field_validator("name")
+    @classmethod
+    def check_name(cls, value: str) -> str:
+        if not (2 <= len(value) <= 28 and set(value) <= NAME):
+            raise ValueError(f"{value[:40]!r} does not fit; use 2 to 28 small letters (a to z), digits and _")
+        return value
+
+
+class SearchIn(Given):
+    query: str = Field(min_length=1, max_length=2000)
+    k: int = Field(10, ge=1, le=40, description="events wanted, at most")
+    engine: Engine = Engine.HYBRID
+
+
+class ToolIn(Given):
+    name: str = Field(max_length=200)
+    arguments: dict[str, Any] = Field(
+        default_factory=dict,
+        description="by the tool's schema. null in a look-up: any value. null in the committing call, where the "
+        "schema allows it: you would have to ask; it satisfies no checkpoint",
+    )
+
+    _short = field_validator("arguments")(_short)
+
+
+class StepIn(Given):
+    stage: Literal["look_up", "retrieve", "think", "align", "plan", "act", "verify", "other"] = "other"
+    kind: Literal["model", "search", "tool", "code", "note"] = "note"
+    summary: str = Field(max_length=2000, description="one sentence for people")
+    data: dict[str, Any] = Field(default_factory=dict, description="detail; an object")
+
+    _short = field_validator("data")(_short)
+
+
+class SubmissionIn(Given):
+    text: str = Field("", max_length=MAX_TEXT, description="the text, for a task whose action_kind is generate")
+    steps: list[StepIn] = Field(
+        default_factory=list,
+        max_length=MAX_STEPS,
+        description="what your agent says that it did, marked as claimed. Searches and tool calls need not stand "
+        "here: they are taken from the server's record",
+    )
+    llm_calls: Count = 0
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+    cost_usd: float = Field(0.0, ge=0, le=1e6)
+    gave_up: str = Field("", max_length=2000, description="why there is no action; the task then counts as failed")
+
+
+class ExternalRunOut(Schema):
+    run: int = Field(description="id for the addresses below /api/external/runs/")
+    units: int = Field(description="tasks to work on")
+    method: str
+    simulated: bool = Field(description="true where model or judges are the simulated ones")
+
+
+class ToolSpecOut(Schema):
+    name: str
+    description: str
+    parameters: dict[str, Any] = Field(description="JSON schema of the arguments")
+    commits: bool = Field(description="true for the one call that acts; all others only look up")
+
+
+class TaskOut(Schema):
+    task_id: str
+    domain: str
+    scenario: str
+    request: str
+    as_of: datetime = Field(description="now, for the task; the history ends before it")
+    action_kind: Literal["generate", "call_api"]
+    tools: list[ToolSpecOut] = Field(description="empty for generate")
+
+
+class LimitsOut(Schema):
+    evidence_events: int = Field(description="different events that a task may see in all its searches")
+    evidence_tokens: int = Field(description="tokens of these events together, counted as four characters each")
+    tool_calls: int = Field(description="calls that found or did something; others cost nothing")
+
+
+class RemainingOut(Schema):
+    events: int
+    tokens: int
+    tool_calls: int
+
+
+class EventOut(Schema):
+    event_id: str
+    occurred_at: datetime
+    channel: str
+    text: str
+    score: float = Field(
+        description="how well it fits the query by the engine's own measure, higher is better; a search that matches "
+        "little is filled up to k with events of low score"
+    )
+
+
+class FoundEventOut(EventOut):
+    seen_before: bool = Field(description="true where an earlier search of this task gave it; it costs nothing again")
+
+
+class CallOut(Schema):
+    tool: str
+    arguments: dict[str, Any]
+
+
+class NextOut(Schema):
+    unit: int | None = Field(description="id for the addresses below /api/external/units/; null once none is left")
+    task: TaskOut | None = None
+    limits: LimitsOut | None = None
+    remaining: RemainingOut | None = None
+    evidence_served: list[EventOut] = Field(default_factory=list, description="what earlier searches gave")
+    committed: list[CallOut] = Field(default_factory=list, description="committing calls accepted so far")
+
+
+class FoundOut(Schema):
+    events: list[FoundEventOut] = Field(description="best first; empty where nothing was found")
+    held_back: int = Field(description="events that were found and would break the budget")
+    remaining: RemainingOut
+
+
+class ToolOut(Schema):
+    ok: bool = Field(description="whether it found or did something; only then it costs a call")
+    accepted: bool | None = Field(description="of a committing call: whether it went through; null for a look-up")
+    items: list[dict[str, Any]] | None = Field(None, description="of a look-up: the first items found")
+    total: int | None = Field(None, description="of a look-up: how many there are")
+    confirmation: str | None = None
+    number: int | None = Field(None, description="committing calls so far; more than one fails the task")
+    error: str | None = Field(None, description="what did not fit, or which values there are, in a sentence")
+    remaining: RemainingOut
+
+
+class StoredOut(Schema):
+    stored: Literal[True] = True
+    trajectory: int = Field(description="id of what was stored")
+    action: Literal["text", "call", "none"] = Field(description="what counts as your action")
+    claimed_steps: int = Field(description="steps of yours, kept as claimed")
+    recorded_steps: int = Field(description="searches and calls from the server's record")
+    evidence: int = Field(description="events that your agent saw")
+    judges_follow: bool = Field(description="true where judges still grade the text; rules have graded already")
+
+
+class HeldOut(Schema):
+    unit: int
+    lease_until: datetime | None = Field(description="then it goes back to the queue, unless a request comes before")
+
+
+class ExternalProgressOut(Schema):
+    run: int
+    status: str = Field(description="running, paused, cancelled or done; only a running one is served")
+    dataset: str
+    method: str
+    model: str
+    simulated: bool
+    planned: int
+    left: int = Field(description="tasks that nobody has taken yet")
+    held: list[HeldOut] = Field(description="tasks that this token works on")
+    held_by_others: int
+    waiting_for_judges: int
+    scored: int
+    failed: int
+    cancelled: int
+
+
+class SharesOut(Schema):
+    tasks: int
+    task_scored: int
+    task_passed: int
+    preference_scored: int
+    preference_passed: int
+
+
+class VerdictOut(Schema):
+    source: str = Field(description="rule, judge, human or adjudication")
+    name: str
+    value: str | None = Field(description="pass, fail, cannot_judge; null: asked, and no usable verdict came")
+    reason: str
+
+
+class CheckpointOut(Schema):
+    trajectory: int
+    task: str
+    action_kind: str
+    position: int
+    kind: str = Field(description="task or preference")
+    text: str
+    value: str | None = Field(description="pass or fail; null: unscored, which is not a fail")
+    origin: str
+    dimension: str | None = Field(None, description="of a preference: what it is about")
+    wanted: str | None = Field(None, description="of a preference: the choice that holds here and now")
+    conflict: str | None = Field(None, description="of a preference: what stands against it in the history")
+    gold_event_ids: list[str] = Field(description="events that show it")
+    seen_event_ids: list[str] = Field(description="those of them that your agent was given: tells finding from reading")
+    over_applied: bool | None = Field(description="a choice that holds elsewhere was acted on; null: cannot be told")
+    lost_at: str | None = Field(description="stage that lost a failed preference, as far as it can be told")
+    verdicts: list[VerdictOut]
+
+
+class OwnResultsOut(Schema):
+    run: int
+    status: str
+    simulated: bool
+    manifest_sha256: str
+    cells: list[dict[str, Any]] = Field(description="as in GET /api/runs/{run_id}/results")
+    by_action_kind: dict[str, SharesOut] = Field(description="generate and call_api; counts of checkpoints")
+    over_applied: int | None = Field(description="checkpoints at which a choice was acted on that holds elsewhere")
+    gold_withheld: str = Field(description="why checkpoints is null; empty where it is not")
+    checkpoints: list[CheckpointOut] | None
