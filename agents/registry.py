@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from agents.methods.iba.agent import Parts
 
 ENTRY_POINTS = "iba_bench.agents"
 EXTERNAL = "external-"  # methods that run elsewhere and come in over the HTTP API
+_EXTERNAL_NAME = re.compile(r"[a-z0-9_]{2,28}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,11 @@ def resolve(method: str) -> AgentSpec:
             AGENTS["iba"], name=method, function=function, label=f"IBA-Agent without {part.replace('_', ' ')}",
             ablations=(), ablation=part,
         )  # fmt: skip
-    if method.startswith(EXTERNAL) and len(method) > len(EXTERNAL):
+    if method.startswith(EXTERNAL):
+        if not _EXTERNAL_NAME.fullmatch(method.removeprefix(EXTERNAL)):
+            raise ValueError(
+                f"method {method[:60]!r}: after {EXTERNAL!r} use 2 to 28 small letters (a to z), digits and _"
+            )
         return AgentSpec(method, _runs_elsewhere, method.removeprefix(EXTERNAL))
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == method:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -291,3 +293,16 @@ def test_a_history_is_imported_once_and_in_order_of_time(tmp_path: Path):
     assert first.pk == again.pk
     events = first.personas.get().events.order_by("position")
     assert [event.text for event in events] == ["left side hurts", "fixed"]
+
+
+@pytest.mark.django_db
+def test_names_from_before_that_have_no_address_get_one(tmp_path: Path, admin_client):
+    dataset = write_histories("mine", "jsonl", read_jsonl(lines(tmp_path, {**GOOD, "persona": "<script>x"})))
+    Dataset.objects.filter(pk=dataset.pk).update(name="a/b <i>")
+    dataset.personas.update(slug="<script>x")
+    import_module("bench.migrations.0012_names_that_have_an_address").give_slugs(apps, None)
+    dataset.refresh_from_db()
+    persona = dataset.personas.get()
+    assert (dataset.name[:5], persona.name) == ("ab-i-", "<script>x")
+    assert admin_client.get("/datasets/").status_code == 200
+    assert admin_client.get(f"/datasets/{dataset.name}/personas/{persona.slug}/").status_code == 200

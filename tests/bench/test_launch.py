@@ -38,6 +38,7 @@ def wish(small, **changes):
         ({"dataset": "nowhere"}, r"unknown dataset 'nowhere'; there are: .*build_dataset --name nowhere"),
         ({"methods": []}, "no method is named; allowed are iba"),
         ({"methods": ["iba", "ibb"]}, "unknown method 'ibb'; allowed are iba"),
+        ({"methods": ["external-a/b"]}, "after 'external-' use 2 to 28 small letters"),
         ({"methods": ["iba-memory"]}, "unknown method 'iba-memory'; allowed are .*iba-synthesis"),
         ({"methods": ["rag-synthesis"]}, "unknown method"),
         ({"model": "gpt-0"}, "unknown model 'gpt-0'; known are offline.*add_endpoint"),
