@@ -1,11 +1,29 @@
-"""Gold: what a persona prefers at a moment, on a day, in a context, and which events show it."""
+"""What a person wants at a moment, on a day, in a context. Gold and the simulated reader share these rules.
+
+``choose`` decides from a life, whoever describes it; ``resolve`` takes the persona's own life and adds the events
+that show it; ``life_shown`` reads a life back out of events, however few of them somebody has seen.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
+from bench.catalogue import Catalogue
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Trait
+
+NOT = "not "  # before a condition: where it does not hold
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``group`` names the events behind the value: a state, a side of a condition, "" for a plain trait."""
+
+    value: str
+    group: str
+    losing: tuple[str, ...]
+    conflict: Conflict
 
 
 @dataclass(frozen=True)
@@ -16,64 +34,125 @@ class Resolved:
     conflict: Conflict
 
 
-def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date, context: str) -> Resolved | None:
-    """What holds on ``day`` as far as the history up to ``as_of`` shows it; None where it shows nothing."""
-    seen = [(i, event) for i, event in enumerate(persona.events) if event.occurred_at < as_of]
-    trait = persona.trait(dimension)
-    state = _state(persona, dimension, as_of.date(), day)
-    if state is not None:
-        return _from_state(seen, state, dimension, trait)
+@dataclass(frozen=True)
+class Shown:
+    """What one event shows to whoever understands it. ``until``: the last day of a state, where the text names it."""
+
+    on: date
+    role: str
+    dimension: str
+    value: str
+    group: str
+    until: date | None = None
+
+
+def choose(
+    trait: Trait | None, states: Sequence[StatePeriod], dimension: str, *, today: date, day: date, context: str
+) -> Choice | None:
+    """A state that is on today and still on ``day`` comes first, then the trait; None where neither is known."""
+    period = next((p for p in states if p.start < today and p.holds(day) and _effect(p, dimension)), None)
+    if period is not None:
+        return _by_state(period, dimension, trait)
     if trait is None:
         return None
-    resolved = _from_trait(seen, trait, as_of, context)
-    if resolved and resolved.conflict is Conflict.NONE:
-        over = _expired(persona, dimension, as_of, resolved.value)
-        if over:
-            return Resolved(resolved.value, resolved.evidence, (over,), Conflict.EXPIRED)
-    return resolved
+    choice = _by_trait(trait, today, context)
+    if choice.conflict is Conflict.NONE:
+        over = [_effect(p, dimension) for p in states if p.end < today]
+        expired = tuple(value for value in over if value and value != choice.value)[:1]
+        return Choice(choice.value, "", expired, Conflict.EXPIRED if expired else Conflict.NONE)
+    return choice
+
+
+def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date, context: str) -> Resolved | None:
+    """What holds on ``day`` as far as the history up to ``as_of`` shows it; None where it shows nothing."""
+    choice = choose(
+        persona.trait(dimension), persona.states, dimension, today=as_of.date(), day=day, context=context
+    )  # fmt: skip
+    if choice is None:
+        return None
+    by_state = choice.conflict in (Conflict.OVERRIDE, Conflict.CROSS)
+    evidence = tuple(
+        i
+        for i, event in enumerate(persona.events)
+        if event.occurred_at < as_of
+        and (event.group == choice.group if by_state else _shows(event, dimension, choice.value, choice.group))
+    )
+    # A change needs the event that says so and one that bears it out.
+    enough = len(evidence) > (1 if choice.conflict is Conflict.DRIFT else 0)
+    return Resolved(choice.value, evidence, choice.losing, choice.conflict) if enough or by_state else None
+
+
+def life_shown(
+    shown: Iterable[Shown], dimension: str, catalogue: Catalogue
+) -> tuple[Trait | None, tuple[StatePeriod, ...]]:
+    """The trait and the states that events show for one dimension: of rival cues the latest counts."""
+    events = sorted(shown, key=lambda event: event.on)
+    cues = [event for event in events if event.dimension == dimension and event.role in ("cue", "drift")]
+    sides = [event for event in events if event.dimension == dimension and event.role == "condition"]
+    groups = {event.group: [] for event in events if event.role.startswith("state_")}
+    for event in events:
+        if event.group in groups:
+            groups[event.group].append(event)
+    states = [_period(group, found, catalogue) for group, found in groups.items()]
+    bearing = sorted((p for p in states if p and _effect(p, dimension)), key=lambda p: (p.start, p.key))
+    return _conditional(dimension, sides) or _plain(dimension, cues), tuple(bearing)
+
+
+def _plain(dimension: str, cues: Sequence[Shown]) -> Trait | None:
+    """A trait that held all along, or changed once where the events differ."""
+    if not cues:
+        return None
+    value = cues[-1].value
+    before = [event for event in cues if event.value != value]
+    if not before:
+        return Trait(dimension, value)
+    first = next(event for event in cues if event.value == value and event.on >= before[-1].on)
+    return Trait(dimension, value, was=before[-1].value, changed_on=first.on - timedelta(days=1))
+
+
+def _conditional(dimension: str, sides: Sequence[Shown]) -> Trait | None:
+    """The sides that were seen; an unseen one stays empty."""
+    if not sides:
+        return None
+    values = {event.group: event.value for event in sides}
+    when = sides[-1].group.removeprefix(NOT)
+    return Trait(dimension, values.get(NOT + when, ""), when=when, value_when=values.get(when, ""))
+
+
+def _period(group: str, events: Sequence[Shown], catalogue: Catalogue) -> StatePeriod | None:
+    """A state from its first event to the end that a text names, else to the one that ends it, else at its longest."""
+    domain, _, slug = group.partition(".")
+    state = catalogue.domains[domain].states.get(slug) if domain in catalogue.domains else None
+    if state is None:
+        return None
+    named = [event.until for event in events if event.until is not None]
+    ended = [event.on - timedelta(days=1) for event in events if event.role == "state_end"]
+    start = events[0].on
+    end = named[-1] if named else ended[0] if ended else start + timedelta(days=state.days[1])
+    return StatePeriod(domain, state, start, end)
 
 
 def _effect(period: StatePeriod, dimension: str) -> str:
     return next((e.value for e in period.state.effects if e.dimension == dimension), "")
 
 
-def _state(persona: PersonaSpec, dimension: str, today: date, day: date) -> StatePeriod | None:
-    """A state counts where it is on today and still on the day asked about."""
-    found = (p for p in persona.states if p.start < today and p.holds(day) and _effect(p, dimension))
-    return next(found, None)
-
-
-def _from_state(
-    seen: list[tuple[int, EventSpec]], period: StatePeriod, dimension: str, trait: Trait | None
-) -> Resolved:
+def _by_state(period: StatePeriod, dimension: str, trait: Trait | None) -> Choice:
     value = _effect(period, dimension)
-    evidence = tuple(i for i, e in seen if e.group == period.key)
     losing = tuple(sorted({v for v in ((trait.value, trait.value_when) if trait else ()) if v and v != value}))
     own = dimension.split(".")[0] == period.domain
-    return Resolved(value, evidence, losing, Conflict.OVERRIDE if own else Conflict.CROSS)
+    return Choice(value, period.key, losing, Conflict.OVERRIDE if own else Conflict.CROSS)
 
 
-def _from_trait(seen: list[tuple[int, EventSpec]], trait: Trait, as_of: datetime, context: str) -> Resolved | None:
+def _by_trait(trait: Trait, today: date, context: str) -> Choice:
     if trait.when:
         holds = context == trait.when
         value, other = (trait.value_when, trait.value) if holds else (trait.value, trait.value_when)
-        group = trait.when if holds else f"not {trait.when}"
-        evidence = _positions(seen, trait.dimension, value, group)
-        return Resolved(value, evidence, (other,), Conflict.CONDITIONAL) if evidence else None
-    if trait.changed_on is not None and as_of.date() > trait.changed_on:
-        evidence = _positions(seen, trait.dimension, trait.value, "")
-        return Resolved(trait.value, evidence, (trait.was,), Conflict.DRIFT) if len(evidence) > 1 else None
-    value = trait.was if trait.changed_on is not None else trait.value
-    evidence = _positions(seen, trait.dimension, value, "")
-    return Resolved(value, evidence, (), Conflict.NONE) if evidence else None
+        return Choice(value, trait.when if holds else NOT + trait.when, (other,), Conflict.CONDITIONAL)
+    if trait.changed_on is not None and today > trait.changed_on:
+        return Choice(trait.value, "", (trait.was,), Conflict.DRIFT)
+    return Choice(trait.was if trait.changed_on is not None else trait.value, "", (), Conflict.NONE)
 
 
-def _positions(seen: list[tuple[int, EventSpec]], dimension: str, value: str, group: str) -> tuple[int, ...]:
+def _shows(event: EventSpec, dimension: str, value: str, group: str) -> bool:
     roles = {"cue", "condition", "drift"}
-    return tuple(i for i, e in seen if e.role in roles and (e.dimension, e.value, e.group) == (dimension, value, group))
-
-
-def _expired(persona: PersonaSpec, dimension: str, as_of: datetime, value: str) -> str:
-    """The value that a state which is over by now asked for, if it differs."""
-    values = [_effect(p, dimension) for p in persona.states if p.end < as_of.date()]
-    return next((v for v in values if v and v != value), "")
+    return event.role in roles and (event.dimension, event.value, event.group) == (dimension, value, group)

@@ -189,16 +189,16 @@ def _call_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
         rule = {"item_field": check.field, "equals": fill(check.equals, slots), "item_argument": item}
         found.append(CheckpointSpec("task", fill(check.checkpoint, slots), rule))
     for name, decided in scenario.decided_parameters.items():
-        found += _decided(candidate, decided, {"argument": name, "type": "string"}, by_slug=True)
+        found += _decided(candidate, decided, {"argument": name, "type": "string"})
     for name, decided_field in scenario.decided_fields.items():
-        found += _decided(candidate, decided_field, {"item_field": name, "item_argument": item}, by_slug=False)
+        found += _decided(candidate, decided_field, {"item_field": name, "item_argument": item})
     return tuple(found)
 
 
-def _decided(candidate: _Candidate, decided: Any, rule: dict[str, Any], *, by_slug: bool) -> list[CheckpointSpec]:
+def _decided(candidate: _Candidate, decided: Any, rule: dict[str, Any]) -> list[CheckpointSpec]:
     resolved = candidate.resolved.get(decided.dimension)
     if resolved is None:
         return []
     option = decided.options[resolved.value]
     text = decided.checkpoint.replace("{option}", option)
-    return [_preference(candidate, decided.dimension, text, {**rule, "equals": resolved.value if by_slug else option})]
+    return [_preference(candidate, decided.dimension, text, {**rule, "equals": option})]

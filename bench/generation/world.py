@@ -13,7 +13,10 @@ ITEMS = 12
 
 
 def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:
-    """Specifications in the shape of agents.contract.ToolSpec. Which preference decides what is left out."""
+    """Specifications in the shape of agents.contract.ToolSpec.
+
+    Options stand as the service words them, never under the catalogue's slugs; which preference decides is left out.
+    """
     if scenario.tools is None:
         return ()
     lookups = [_spec(lookup, commits=False) for lookup in scenario.tools.lookups]
@@ -38,12 +41,11 @@ def _spec(tool: Lookup, *, commits: bool) -> dict[str, Any]:
 
 def _property(parameter: Parameter) -> dict[str, Any]:
     if parameter.options:
-        listed = "; ".join(f"{slug} = {text}" for slug, text in parameter.options.items())
         # Null stands for "I would have to ask": it is allowed, and it never satisfies a checkpoint.
         return {
             "type": ["string", "null"],
-            "enum": [*parameter.options, None],
-            "description": f"{parameter.description.rstrip('.')}: {listed}",
+            "enum": [*parameter.options.values(), None],
+            "description": parameter.description,
         }
     schema: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
     if parameter.format:

@@ -55,7 +55,10 @@ class Event(models.Model):
     class Meta:
         ordering = ["persona", "position"]
         constraints = [models.UniqueConstraint(fields=["persona", "position"], name="event_position_unique")]
-        indexes = [models.Index(fields=["persona", "occurred_at"], name="event_persona_time")]
+        indexes = [
+            models.Index(fields=["persona", "occurred_at"], name="event_persona_time"),
+            models.Index(fields=["text_sha256"], name="event_text_sha256"),  # labels are looked up by it
+        ]
 
     def __str__(self) -> str:
         return f"{self.occurred_at:%Y-%m-%d} {self.channel}: {self.text[:60]}"

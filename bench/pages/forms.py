@@ -9,7 +9,7 @@ from django import forms
 from agents.registry import AGENTS, resolve
 from bench.models import Dataset, Domain, Endpoint, Split
 from bench.pages import numbers
-from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
+from bench.reader.faults import OFFLINE, PANEL
 from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
 
 DEFAULT_METHODS = ("iba", "rag", "recency", "no_history")
@@ -37,7 +37,7 @@ class LaunchForm(forms.Form):
         self._choose(
             "model", [(OFFLINE, "offline stand-in (simulated)"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True
         )
-        self._choose("judges", [*((name, name) for name in OFFLINE_JUDGES), *((s, s) for s, _ in endpoints)])
+        self._choose("judges", [*((name, name) for name in PANEL), *((s, s) for s, _ in endpoints)])
         self._choose("domains", list(Domain.objects.values_list("slug", "name")))
         self.fields["methods"].initial = list(DEFAULT_METHODS)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from bench.models import ModelCall, Run, RunStatus, UnitStatus
 from bench.perf.measure import Row, reference_s
-from bench.runs.endpoints import OFFLINE, OFFLINE_JUDGES
+from bench.reader.faults import OFFLINE, PANEL
 from bench.runs.launch import launch_run
 from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
@@ -50,7 +50,7 @@ def flight(say: Callable[[str], None]) -> Iterator[Row]:
 
 def _launch(latency_s: float, repeats: int) -> tuple[Run, QuerySet[ModelCall]]:
     """A run against a stand-in of that latency, and the calls that it buys: none of an earlier run is replayed."""
-    model, *judges = (f"{name}+latency={latency_s:g}" for name in (OFFLINE, *OFFLINE_JUDGES))
+    model, *judges = (f"{name}+latency={latency_s:g}" for name in (OFFLINE, *PANEL))
     bought = ModelCall.objects.filter(model__in=[model, *judges])
     bought.delete()  # the stand-in's, so nobody paid for them
     run = launch_run(

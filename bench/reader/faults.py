@@ -1,4 +1,7 @@
-"""Faults on demand: which of them hits a request, decided by hash so that a run can be repeated."""
+"""What a model's name and its settings ask for: how well it reads and judges, and which faults hit a request.
+
+All of it is decided by hash, so that a run can be repeated.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,29 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-MODELS = ("offline", "offline-judge-a", "offline-judge-b", "offline-judge-c")
 
+@dataclass(frozen=True, slots=True)
+class Dials:
+    """How well the reader does, shares in 0..1. ``understands``: texts read as their label says; ``keeps``: settled
+    preferences that reach the action; ``errs``: verdicts that come out wrong.
+    """
+
+    understands: float = 1.0
+    keeps: float = 1.0
+    errs: float = 0.0
+
+
+OFFLINE = "offline"
+MODELS = {
+    OFFLINE: Dials(),
+    "offline-weak": Dials(understands=0.8, keeps=0.8),
+    "offline-judge-a": Dials(errs=0.03),
+    "offline-judge-b": Dials(errs=0.04),
+    "offline-judge-c": Dials(errs=0.05),
+    "offline-exact": Dials(),
+}
+PANEL = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
+DIALS = tuple(Dials.__dataclass_fields__)
 STATUS_KINDS = ("http429", "http500", "timeout")
 CONTENT_KINDS = ("malformed_json", "prose", "truncated", "empty_choices")
 KINDS = STATUS_KINDS + CONTENT_KINDS
@@ -20,10 +44,11 @@ class Behaviour:
     rates: tuple[tuple[str, float], ...] = ()
     latency_s: float = 0.0
     seed: int = 0
+    dials: Dials = Dials()
 
     def with_settings(self, settings: Iterable[str]) -> Behaviour:
-        """With ``KIND=RATE`` or ``latency=SECONDS`` over its own. A ValueError lists the kinds."""
-        rates, latency_s = dict(self.rates), self.latency_s
+        """With ``KIND=RATE``, ``DIAL=SHARE`` or ``latency=SECONDS`` over its own. A ValueError lists the names."""
+        rates, latency_s, dials = dict(self.rates), self.latency_s, self.dials
         for setting in settings:
             name, _, number = setting.strip().partition("=")
             value = _number(setting, number)
@@ -31,11 +56,13 @@ class Behaviour:
                 latency_s = value
             elif name in KINDS and value <= 1:
                 rates[name] = value
+            elif name in DIALS and value <= 1:
+                dials = replace(dials, **{name: value})
             else:
-                allowed = ", ".join(KINDS)
-                raise ValueError(f"unknown setting {setting!r}: use latency=SECONDS or KIND=0..1 of {allowed}")
+                allowed = ", ".join((*KINDS, *DIALS))
+                raise ValueError(f"unknown setting {setting!r}: use latency=SECONDS or NAME=0..1 of {allowed}")
         ordered = tuple((kind, rates[kind]) for kind in KINDS if kind in rates)
-        return replace(self, rates=ordered, latency_s=latency_s)
+        return replace(self, rates=ordered, latency_s=latency_s, dials=dials)
 
     def fault(self, request_hash: str, attempt: int) -> str:
         """The fault of this attempt at this request, "" for none."""
@@ -49,6 +76,12 @@ def split_model(name: str) -> tuple[str, list[str]]:
     """``offline+http429=0.2+latency=1`` -> ("offline", ["http429=0.2", "latency=1"])."""
     model, *settings = name.split("+")
     return model, settings
+
+
+def dials_of(name: str) -> Dials:
+    """The dials of a model's name, its settings over its own. Raises ValueError; KeyError for an unknown model."""
+    model, settings = split_model(name)
+    return Behaviour(dials=MODELS[model]).with_settings(settings).dials
 
 
 def _number(setting: str, text: str) -> float:

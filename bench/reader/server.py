@@ -1,10 +1,10 @@
-"""The stand-in for a language model, with the OpenAI wire protocol. What it says is simulated.
+"""The simulated reader as a model's server, with the OpenAI wire protocol. What it says is simulated.
 
-``python -m bench.reader.server --port 8082 --embeddings-url http://127.0.0.1:8081/v1``
+``python -m bench.reader.server --port 8082``; it reads labels from the project's database.
 
-It knows only the request. Faults and latency are set by flags, by the model's
-name (``offline+http429=0.2+latency=1``), by the header ``x-offline-settings`` or
-by ``?settings=`` (both ``http429=0.2,latency=1``); the later of these win.
+Dials, faults and latency are set by flags, by the model's name
+(``offline+understands=0.9+http429=0.2+latency=1``), by the header ``x-offline-settings``
+or by ``?settings=`` (both ``http429=0.2,latency=1``); the later of these win.
 """
 
 from __future__ import annotations
@@ -13,36 +13,31 @@ import argparse
 import asyncio
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import django
+from django.db import DatabaseError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agents.contract import JSON
-from agents.model.embeddings import EmbeddingClient, EmbeddingError
-from agents.model.endpoints import estimate_tokens
-from bench.reader import mind
-from bench.reader.faults import CONTENT_KINDS, KINDS, MODELS, Behaviour, split_model
+from bench.reader.faults import CONTENT_KINDS, KINDS, MODELS, Behaviour, Dials, split_model
 from bench.serving import GONE, Lru, error_response, serve
 
 CONTEXT_TOKENS = 32_768
-CACHED_TEXTS = 50_000
 REMEMBERED_REQUESTS = 100_000
 THREADS = 4
 HANG_S = 3600.0  # the "timeout" fault: longer than any client waits
 DEFAULT_MAX_TOKENS = 4096
 
-Vectors = NDArray[np.float32]
-Embed = Callable[[list[str], str], Vectors]
-Answer = Callable[[JSON, Embed], JSON]
+Answer = Callable[[JSON, Dials], JSON]
 
 
 class Refused(Exception):
@@ -54,35 +49,15 @@ class Refused(Exception):
         self.code = code
 
 
-class CachedEmbed:
-    """``embed(texts, kind)`` over the embedding server; each text is sent once."""
-
-    def __init__(self, client: EmbeddingClient) -> None:
-        self._client = client
-        self._cache: Lru[tuple[str, str], Vectors] = Lru(CACHED_TEXTS)
-
-    def __call__(self, texts: list[str], kind: str) -> Vectors:
-        """float32 (n, d), unit rows; ``kind`` is "query" or "passage"."""
-        found = {text: self._cache.get((kind, text)) for text in texts}
-        missing = [text for text, vector in found.items() if vector is None]
-        rows = self._client.embed(missing, kind="query" if kind == "query" else "passage")
-        for text, row in zip(missing, rows, strict=True):
-            found[text] = row
-            self._cache.put((kind, text), row)
-        vectors = [vector for text in texts if (vector := found[text]) is not None]
-        return np.stack(vectors) if vectors else np.empty((0, 0), dtype=np.float32)
-
-
 @dataclass(frozen=True, slots=True)
 class Setup:
     answer: Answer
-    embed: Embed
     behaviour: Behaviour
     context_tokens: int = CONTEXT_TOKENS
 
 
 def create_app(setup: Setup) -> Starlette:
-    pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="mind")
+    pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="reader")
     attempts: Lru[str, int] = Lru(REMEMBERED_REQUESTS)
 
     async def chat(request: Request) -> Response:
@@ -96,7 +71,7 @@ def create_app(setup: Setup) -> Starlette:
             fault = behaviour.fault(identity, attempt)
             spoken = not fault or fault in CONTENT_KINDS
             body = body | {"model": split_model(body["model"])[0]}
-            message = await loop.run_in_executor(pool, setup.answer, body, setup.embed) if spoken else {}
+            message = await loop.run_in_executor(pool, setup.answer, body, behaviour.dials) if spoken else {}
             await asyncio.sleep(arrived + behaviour.latency_s - loop.time())
             if not spoken:
                 return await _fail(fault, request)
@@ -105,8 +80,8 @@ def create_app(setup: Setup) -> Starlette:
             return error_response(refusal.status, str(refusal), code=refusal.code)
         except ClientDisconnect:
             return Response(status_code=GONE)
-        except EmbeddingError as error:
-            return error_response(503, f"the stand-in has no embeddings: {error}", code="embeddings")
+        except DatabaseError as error:
+            return error_response(503, f"the simulated reader cannot look labels up: {error}", code="database")
 
     async def models(_: Request) -> Response:
         listed = [{"id": name, "object": "model", "owned_by": "offline"} for name in MODELS]
@@ -135,7 +110,8 @@ async def _read(request: Request, setup: Setup) -> tuple[JSON, Behaviour, int]:
     for text in (request.headers.get("x-offline-settings"), request.query_params.get("settings")):
         settings += text.split(",") if text else []
     try:
-        return body, setup.behaviour.with_settings(settings), tokens
+        own = replace(setup.behaviour, dials=MODELS[split_model(body["model"])[0]])
+        return body, own.with_settings(settings), tokens
     except ValueError as error:
         raise Refused(400, "invalid_request", str(error)) from error
 
@@ -170,6 +146,12 @@ def _room(body: JSON) -> Any:
     """The most tokens that the reply may have."""
     given = [body[name] for name in ("max_completion_tokens", "max_tokens") if body.get(name) is not None]
     return given[0] if given else DEFAULT_MAX_TOKENS
+
+
+def estimate_tokens(value: object) -> int:
+    """About 4 characters a token, over the JSON text of ``value`` or over a string itself."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return -(-len(text) // 4)
 
 
 def _prompt_tokens(body: JSON) -> int:
@@ -237,11 +219,9 @@ def _completion(body: JSON, message: JSON, fault: str, identity: str, tokens_in:
 
 
 def read_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Serve the offline stand-in for a language model.")
+    parser = argparse.ArgumentParser(description="Serve the simulated reader.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8082, help="0 picks a free one")
-    parser.add_argument("--embeddings-url", required=True, help="base URL of the embedding server, with /v1")
-    parser.add_argument("--embeddings-model", default="multilingual-e5-small")
     parser.add_argument("--context-tokens", type=int, default=CONTEXT_TOKENS)
     parser.add_argument("--latency-s", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -251,14 +231,19 @@ def read_arguments(argv: list[str] | None = None) -> argparse.Namespace:
 
 
 def run(answer: Answer, arguments: argparse.Namespace) -> None:
-    embed = CachedEmbed(EmbeddingClient(arguments.embeddings_url, arguments.embeddings_model))
     behaviour = Behaviour(seed=arguments.seed, latency_s=arguments.latency_s).with_settings(arguments.fault)
-    setup = Setup(answer, embed, behaviour, arguments.context_tokens)
+    setup = Setup(answer, behaviour, arguments.context_tokens)
     serve(create_app(setup), host=arguments.host, port=arguments.port)
 
 
 def main() -> None:
-    run(mind.answer, read_arguments())
+    arguments = read_arguments()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
+    django.setup()
+    from bench.reader.answers import answer, warm  # models are known only now
+
+    warm()
+    run(answer, arguments)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,9 @@ from django.conf import settings
 
 from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.models import Endpoint
-from bench.reader.faults import Behaviour, split_model
+from bench.reader.faults import MODELS, OFFLINE, Behaviour, split_model
 from bench.services import services
 
-OFFLINE = "offline"
-OFFLINE_JUDGES = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
 REACH_S = 10.0
 
 
@@ -38,8 +36,8 @@ class EndpointUnusable(ValueError):
 
 
 def is_offline(name: str) -> bool:
-    """The stand-in, one of its judges, or the stand-in with faults such as ``offline+http429=0.2``."""
-    return name.split("+")[0] in (OFFLINE, *OFFLINE_JUDGES)
+    """The simulated reader, one of its judges, or one with settings such as ``offline+http429=0.2``."""
+    return name.split("+")[0] in MODELS
 
 
 def resolve_endpoint(name: str) -> ModelEndpoint:
@@ -68,7 +66,7 @@ def resolve_endpoint(name: str) -> ModelEndpoint:
 
 
 def check_model(name: str) -> None:
-    """Raises what resolve_endpoint would, without needing the stand-in to run."""
+    """Raises what resolve_endpoint would, without needing the reader to run."""
     if is_offline(name):
         _check_settings(name)
     else:
@@ -101,7 +99,7 @@ def check_reachable(name: str) -> None:
 
 
 def _check_settings(name: str) -> None:
-    """Faults and latency that are asked of the stand-in by its name."""
+    """Dials, faults and latency that are asked of the reader by its name."""
     try:
         Behaviour().with_settings(split_model(name)[1])
     except ValueError as error:
@@ -113,7 +111,7 @@ def _offline(name: str) -> ModelEndpoint:
     url = services().offline_url()
     if not url:
         raise OfflineStopped(
-            "the offline stand-in does not run; start it with `python -m iba_site.services start offline`"
+            "the simulated reader does not run; start it with `python -m iba_site.services start offline`"
         )
     return ModelEndpoint(
         slug=name.split("+")[0],

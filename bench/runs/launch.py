@@ -15,8 +15,8 @@ from agents.model.endpoints import Endpoint as ModelEndpoint
 from agents.registry import EXTERNAL, method_names, resolve
 from bench.grading.types import Policy
 from bench.models import Dataset, Domain, Run, Split, Task, Unit
+from bench.reader.faults import PANEL
 from bench.runs.endpoints import (
-    OFFLINE_JUDGES,
     EndpointUnusable,
     KeyMissing,
     UnknownModel,
@@ -261,7 +261,7 @@ def _judges(model: str, judges: Sequence[str]) -> list[str]:
     if judges:
         return list(dict.fromkeys(judges))
     if is_offline(model):
-        return list(OFFLINE_JUDGES)
+        return list(PANEL)
     raise LaunchError(
         f"model {model!r} is a real endpoint, so the judges must be named: --judges a,b,c "
         "(three endpoints, of other model families than the agent where you have them)",

@@ -52,7 +52,7 @@ def embeddings_url() -> str:
 
 
 def offline_url() -> str:
-    """Base URL of the offline stand-in, or "" where it does not run."""
+    """Base URL of the simulated reader, or "" where it does not run."""
     record = process.read(run_dir(), "offline")
     return env.text("OFFLINE_URL") or (record.url if record else "")
 
@@ -203,7 +203,7 @@ def _start_embeddings() -> Record:
 
 
 def _start_offline() -> Record:
-    return _start_module("offline", "bench.reader.server", "--embeddings-url", embeddings_url())
+    return _start_module("offline", "bench.reader.server")
 
 
 def _start_worker(name: str) -> Record:

@@ -1,0 +1,94 @@
+"""A task played in this process with the ideal reader and an exact judge: no worker, no server, nothing stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.contract import JSON, Action, Limits, Reply, ToolCall, ToolSpec
+from agents.registry import resolve
+from bench.grading import judges, rules
+from bench.grading.judges import JudgedCheckpoint
+from bench.models import Checkpoint, Task
+from bench.reader.answers import answer
+from bench.reader.faults import MODELS, OFFLINE, Dials
+from bench.runs.inputs import search_for, task_input
+from bench.runs.world import world_of
+
+JUDGE = "offline-exact"
+
+
+@dataclass(frozen=True)
+class Played:
+    """One checkpoint of a task, and whether the action met it."""
+
+    task: Task
+    checkpoint: Checkpoint
+    passed: bool
+
+
+@dataclass(frozen=True)
+class ReaderHere:
+    """``agents.contract.LLM`` without a wire."""
+
+    dials: Dials = MODELS[OFFLINE]
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stage: str,
+        schema: JSON | None = None,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float = 0.0,
+        max_tokens: int = 900,
+    ) -> Reply:
+        body: JSON = {"model": OFFLINE, "messages": messages}
+        if schema is not None:
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": stage, "schema": schema}}
+        if tools:
+            body["tools"] = [{"function": {"name": t.name, "parameters": t.parameters}} for t in tools]
+        message = answer(body, self.dials)
+        text = message["content"] or ""
+        calls = tuple(
+            ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
+            for call in message["tool_calls"]
+        )
+        return Reply(text, json.loads(text) if schema is not None else None, calls)
+
+
+def play(task: Task, method: str) -> Iterator[Played]:
+    """Every checkpoint of a task as a method and the ideal reader meet it, judged without error."""
+    spec, world = resolve(method), world_of(task)
+    course = spec.function(
+        task_input(task), llm=ReaderHere(), search=search_for(spec, task), call_tool=world, limits=Limits()
+    )  # fmt: skip
+    checkpoints = list(task.checkpoints.all())
+    judged = _judged(task, course.action, [c for c in checkpoints if c.rule is None])
+    items = {"items": {str(item["id"]): item for item in task.world.get("items", ())}}
+    for checkpoint in checkpoints:
+        if checkpoint.rule is None:
+            yield Played(task, checkpoint, judged[checkpoint.pk])
+        else:
+            verdict = rules.check(checkpoint.rule, committed=world.committed, world=items, as_of=task.as_of)
+            yield Played(task, checkpoint, verdict.value == "pass")
+
+
+def _judged(task: Task, action: Action | None, checkpoints: Sequence[Checkpoint]) -> dict[int, bool]:
+    ids = {f"k{n}": checkpoint.pk for n, checkpoint in enumerate(checkpoints, 1)}
+    if not ids or action is None:
+        return dict.fromkeys(ids.values(), False)
+    asked = [JudgedCheckpoint(key, c.text) for key, c in zip(ids, checkpoints, strict=True)]
+    body = {
+        "model": JUDGE,
+        "messages": judges.messages(task.request, asked, judges.render_action(action)),
+        "response_format": {"json_schema": {"schema": judges.schema(list(ids))}},
+    }
+    result = judges.parse(answer(body, MODELS[JUDGE])["content"], list(ids))
+    return {ids[key]: value == "pass" for key, (value, _) in result.verdicts.items()}
+
+
+def rehearse(tasks: Iterable[Task], method: str) -> list[Played]:
+    return [played for task in tasks for played in play(task, method)]
