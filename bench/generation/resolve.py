@@ -89,7 +89,7 @@ def life_shown(
     events = sorted(shown, key=lambda event: event.on)
     cues = [event for event in events if event.dimension == dimension and event.role in ("cue", "drift")]
     sides = [event for event in events if event.dimension == dimension and event.role == "condition"]
-    groups = {event.group: [] for event in events if event.role.startswith("state_")}
+    groups: dict[str, list[Shown]] = {e.group: [] for e in events if e.role.startswith("state_")}
     for event in events:
         if event.group in groups:
             groups[event.group].append(event)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.contract import JSON
-from bench.reader.knowledge import Asked, dimensions, sentence, wording
+from bench.reader.knowledge import DAY, Asked, dimensions, named_day, sentence, wording
 from bench.reader.view import View, pick
 
 SEARCHES = 4
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _READS = re.compile(r"^(?:search|list|find|get|look|show|check|compare|browse|fetch|read)|_(?:details|info|options)$")
 _ITEM = re.compile(r"(?:^|_)id$")
 
@@ -73,7 +74,9 @@ def _argument(view: View, tool: str, name: str, schema: JSON) -> object:
         return choose_item(view)
     values = [value for value in schema.get("enum", ()) if value is not None]
     if values:
-        named = [value for value in values if str(value).casefold() in view.request.casefold()]
+        named = [value for value in values if str(value).casefold() in f"{view.request} {notes_on(view)}".casefold()]
+        if not named and None in schema["enum"] and view.unresolved:
+            return None
         return named[0] if named else pick(values, view.request, name)
     return _from_request(view, schema)
 
@@ -111,8 +114,8 @@ def choose_item(view: View) -> str | None:
     """Among the items that fit what the request fixes, one with the most of what this person wants, at random."""
     items = list(view.prompt.items.values())
     if view.asked is None or view.asked.scenario.items is None:
-        words = set(view.request.casefold().split())
-        shared = {str(i["id"]): sum(str(v).casefold() in words for v in i.values()) for i in items}
+        words = set(re.findall(r"\w+", " ".join([view.request, *notes_on(view)]).casefold()))
+        shared = {str(i["id"]): len(words & set(re.findall(r"\w+", str(list(i.values())).casefold()))) for i in items}
         best = [key for key, count in shared.items() if count == max(shared.values())]
         return pick(best, view.request, "item") or None
     fitting = fits(view.asked, items)
@@ -148,14 +151,19 @@ def _typed(text: str, schema: JSON) -> object:
 
 
 def _from_request(view: View, schema: JSON) -> object:
-    """What an unknown tool's argument may be: the day, a number, the request itself."""
+    """What an unknown tool's argument may be: a day, a number or a name that the request holds."""
+    text, now = view.request, view.prompt.now
+    days = [match[0] for match in DAY.finditer(text)]
     if schema.get("format") == "date":
-        return (view.asked.day if view.asked else view.prompt.now).isoformat()
+        return (named_day(days[0], now) if days else now).isoformat()
     if schema.get("type") == "boolean":
         return False
+    rest = DAY.sub("", text)
     if schema.get("type") in ("integer", "number"):
-        return _typed(re.sub(r"\d+(?:st|nd|rd|th)|\d{4}-\d\d-\d\d", "", view.request), schema)
-    return None if view.asked else view.request
+        numbers = re.findall(r"\d+(?:\.\d+)?", rest) + [str(n) for n, word in enumerate(NUMBERS) if f" {word} " in rest]
+        return _typed((numbers or ["1"])[0], schema)
+    names = re.findall(r"(?<=[a-z,] )[A-Z][\w'-]+(?: [A-Z][\w'-]+)*", rest)
+    return names[0] if names else text or None
 
 
 def write(view: View) -> str:

@@ -15,7 +15,7 @@ from bench.reader.judging import served, verdicts
 from bench.reader.knowledge import catalogue, dimensions, sentence, understand
 from bench.reader.labels import Lookup, meanings
 from bench.reader.prompt import Known, read
-from bench.reader.view import View, effect, group_of, note, scope
+from bench.reader.view import View, effects, group_of, note, scope
 from bench.reader.words import told
 
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
@@ -111,7 +111,7 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
     for dimension in view.dimensions:
         groups: dict[tuple[str, str], list[Known]] = {}
         for known in view.evidence(dimension):
-            value = known.shown.value if known.shown.dimension else effect(known.shown.group, dimension)
+            value = known.shown.value if known.shown.dimension else effects(known.shown.group)[dimension]
             groups.setdefault((value, known.shown.group), []).append(known)
         last = max((found[-1].shown.on for (_, group), found in groups.items() if "." not in group), default=None)
         for (value, group), found in groups.items():

@@ -12,6 +12,7 @@ from bench.catalogue import Catalogue, Scenario, load_catalogue
 from bench.catalogue.schema import SLOT, Dimension
 
 _DATE = r"(?:\w+day the \d{1,2}(?:st|nd|rd|th)|\d{4}-\d{2}-\d{2})"
+DAY = re.compile(_DATE)
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|nobody|without|neither|nor|cannot|avoids?)\b|n['’]t\b", re.I)
 _CLAUSE = re.compile(r"[.!?;:\n]+\s*|,\s+|\s+[-–]+\s+|\b(?:or|and|but|otherwise|while|whereas|unless)\b", re.I)
 
@@ -114,6 +115,10 @@ def _said() -> dict[Option, tuple[str, ...]]:
     for option, text in _wordings():
         said[option].append(text)
     return {option: tuple(map(_flat, texts)) for option, texts in said.items()}
+
+
+def said_of(dimension: str, value: str) -> tuple[str, ...]:
+    return _said()[dimension, value]
 
 
 def _wordings() -> Iterator[tuple[Option, str]]:

@@ -84,7 +84,8 @@ def _text(content: object) -> str:
 def _take(prompt: Prompt, text: str, *, confirms: bool) -> None:
     _, *rest = _HEADING.split(text)
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        prompt.sections[title] = f"{prompt.sections.get(title, '')}\n{body.strip()}".strip()
+        said = "" if body.strip() == "none" else body.strip()
+        prompt.sections[title] = f"{prompt.sections.get(title, '')}\n{said}".strip()
     whole = _object(text)
     for line in [text] if whole else text.splitlines():
         row = whole or _object(line)

@@ -97,10 +97,14 @@ class View:
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
-        """What bears on the request: of a request that nobody knows, everything that the history is about."""
+        """What bears on the request: of a request that nobody knows, what history and constraints are about."""
         if self.asked:
             return self.asked.scenario.dimensions
         touched = [known.shown.dimension for known in self.known if known.shown.role != "distractor"]
+        touched += [d for known in self.known for d in effects(known.shown.group)]
+        for title in ("Constraints", "Unresolved", "Checks"):
+            for _, text in self.prompt.labelled(title):
+                touched += [dimension for dimension, _ in told(text, tuple(dimensions()))]
         return tuple(dict.fromkeys(filter(None, touched)))
 
     def settled(self, dimension: str) -> str:
@@ -136,14 +140,14 @@ class View:
 def bears(shown: Shown, dimension: str) -> bool:
     if shown.role in ("cue", "drift", "condition"):
         return shown.dimension == dimension
-    return bool(effect(shown.group, dimension)) and shown.role.startswith("state_")
+    return shown.role.startswith("state_") and dimension in effects(shown.group)
 
 
-def effect(group: str, dimension: str) -> str:
-    """The value that a state ("<domain>.<slug>") asks for, "" for none."""
+def effects(group: str) -> dict[str, str]:
+    """Dimension -> value that a state ("<domain>.<slug>") asks for; nothing for any other group."""
     domain, _, slug = group.partition(".")
     state = catalogue().domains[domain].states.get(slug) if domain in catalogue().domains else None
-    return next((e.value for e in state.effects if e.dimension == dimension), "") if state else ""
+    return {effect.dimension: effect.value for effect in state.effects} if state else {}
 
 
 def scope(group: str) -> str:

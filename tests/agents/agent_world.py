@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -30,7 +30,9 @@ from agents.contract import (
     Topic,
     Usage,
 )
-from bench.reader.mind import answer
+from bench.reader.answers import answer
+from bench.reader.faults import MODELS
+from bench.reader.labels import Meaning
 
 AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)  # a Monday
 LIMITS = Limits(evidence_events=12, evidence_tokens=600)
@@ -76,6 +78,25 @@ def history() -> tuple[Evidence, ...]:
         day, channel = head.split(" ")
         events.append(Evidence(f"ev{number:02d}", at(day), channel, text))
     return tuple(events)
+
+
+_LABELS = {
+    "Woke two": Meaning("cue", "travel.seat", "aisle", ""),
+    "Got up often": Meaning("cue", "travel.seat", "aisle", ""),
+    "Stretching": Meaning("cue", "travel.seat", "aisle", ""),
+    "The carriage": Meaning("cue", "travel.quiet_zone", "quiet", ""),
+    "Somebody rang": Meaning("cue", "travel.quiet_zone", "quiet", ""),
+    "Vindaloo": Meaning("cue", "dining.spice", "fiery", ""),
+    "Curry with": Meaning("cue", "dining.spice", "fiery", ""),
+    "Dentist": Meaning("state_start", "", "", "dining.crown_off", {date(2026, 3, 5): date(2026, 3, 20)}),
+    "Paid for": Meaning("cue", "travel.fare", "cheapest", ""),
+}
+
+
+def labels(texts: Collection[str]) -> dict[str, Meaning]:
+    """What the reader takes the texts of the history for."""
+    starts = ((text, meaning) for text in texts for start, meaning in _LABELS.items() if text.startswith(start))
+    return dict(starts)
 
 
 def topic(slug: str, name: str, question: str, **options: str) -> Topic:
@@ -260,7 +281,7 @@ class StandIn:
                 }
                 for t in tools
             ]
-        message = answer(body, embed)
+        message = answer(body, MODELS[self.model], labels)
         calls = tuple(
             ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
             for call in message["tool_calls"]

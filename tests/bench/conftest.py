@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
 from bench.models import Dataset
 from iba_site import services
-from tests.bench.live import Ledger, Worker, ledger_before
+from tests.agents.support import python_server
+from tests.bench.live import Ledger, Worker, database_url, ledger_before
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +38,14 @@ def tiny(db: None, catalogue: Catalogue, embeddings: None) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def ledger(embeddings: None) -> Iterator[Ledger]:
-    """The stand-in, with a go-between that writes down what it was asked."""
-    services.ensure("offline")
-    with ledger_before(services.offline_url()) as ledger:
+def ledger(django_db_setup: None, django_db_blocker: Any, embeddings: None) -> Iterator[Ledger]:
+    """The simulated reader on the test database, with a go-between that writes down what it was asked."""
+    with django_db_blocker.unblock():
+        environment = {"DATABASE_URL": database_url(), "SECRET_KEY": settings.SECRET_KEY}
+    with (
+        python_server("-m", "bench.reader.server", "--port", "0", **environment) as (url, _),
+        ledger_before(url) as ledger,
+    ):
         yield ledger
 
 
