@@ -11,12 +11,12 @@ from agents.contract import JSON
 from bench.generation.resolve import NOT
 from bench.reader.acting import arguments, look_ups, next_call, notes_on, offered, unlabelled, write
 from bench.reader.faults import Dials
-from bench.reader.judging import served, verdicts
-from bench.reader.knowledge import catalogue, dimensions, sentence, understand
+from bench.reader.judging import verdicts
+from bench.reader.knowledge import catalogue, dimensions, sentence, understand, wording
 from bench.reader.labels import Lookup, meanings
 from bench.reader.prompt import Known, read
 from bench.reader.view import View, effects, group_of, note, scope
-from bench.reader.words import told
+from bench.reader.words import served, told
 
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
 BEYOND = {
@@ -184,10 +184,18 @@ def _checks(view: View) -> list[JSON]:
         found = [option for option in told(text, tuple(dimensions())) if option[0] in view.dimensions]
         met, where = "not_applicable", ""
         for dimension, value in found[:1]:
-            met = "yes" if served(draft, dimension, offered(view, dimension), view.asked) == {value} else "no"
+            met = "yes" if _serves(view, draft, dimension) == {value} else "no"
             where = _where(view, dimension)
         rows.append({"id": label, "met": met, "where": where})
     return rows
+
+
+def _serves(view: View, draft: str, dimension: str) -> set[str]:
+    """The options of a dimension that a draft serves: of a call those whose wording stands in it."""
+    if view.asked and view.asked.scenario.action == "call_api":
+        said = {value: wording(view.asked.scenario, dimension, value) for value in offered(view, dimension)}
+        return {value for value, text in said.items() if text.casefold() in draft.casefold()}
+    return served(draft, dimension, view.dimensions)
 
 
 def _where(view: View, dimension: str) -> str:

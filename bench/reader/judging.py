@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from agents.contract import JSON
 from bench.reader.faults import Dials
-from bench.reader.knowledge import Asked, Option, catalogue, sentence, template, wording
+from bench.reader.knowledge import Option, catalogue, template
 from bench.reader.prompt import Prompt
 from bench.reader.view import draw
+from bench.reader.words import served, words
 
 
 def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
@@ -20,7 +20,7 @@ def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
     for label, point in prompt.labelled("Checkpoints"):
         passed, why = _right(point, candidate)
         if draw("errs", judge, point, candidate) < dials.errs:
-            passed, why = not passed, "Simulated slip of this judge."
+            passed, why = not passed, "A simulated slip of this judge."
         rows.append({"id": label, "rationale": why, "verdict": "pass" if passed else "fail"})
     return rows
 
@@ -34,29 +34,29 @@ def _candidate(body: str) -> str:
 
 
 def _right(point: str, candidate: str) -> tuple[bool, str]:
-    for pattern, (dimension, value) in _points():
-        if pattern.fullmatch(point):
-            options = [v.slug for v in catalogue().dimension(dimension).values]
-            found = served(candidate, dimension, options, None)
-            labels = " and ".join(sorted(catalogue().dimension(dimension).value(v).label for v in found)) or "nothing"
-            return found == {value}, f"On this point the text speaks for {labels}."
-    return point in candidate, "Looked for what the request fixes."
+    """A preference: the text serves this option and no other. Anything else: what the request fixes is in the text."""
+    for pattern, option, among in _points():
+        match = pattern.fullmatch(point)
+        if match and option:
+            found = served(candidate, option[0], among)
+            labels = [catalogue().dimension(option[0]).value(value).label for value in sorted(found)]
+            return found == {option[1]}, f"Here the text speaks for {' and '.join(labels) or 'nothing'}."
+        if match and match.groupdict():
+            fixed = frozenset().union(*(words(text) for text in match.groupdict().values()))
+            return fixed <= words(candidate), f"Looked for {', '.join(match.groupdict().values())}."
+    wanted = words(point)
+    shared = len(wanted & words(candidate))
+    return 2 * shared > len(wanted), f"{shared} of its {len(wanted)} words stand in the text."
 
 
 @cache
-def _points() -> list[tuple[re.Pattern[str], Option]]:
-    return [
-        (template(text, scenario), (dimension, value))
-        for data in catalogue().domains.values()
-        for scenario in data.scenarios.values()
-        for dimension, wordings in scenario.preferences.items()
+def _points() -> list[tuple[re.Pattern[str], Option | None, tuple[str, ...]]]:
+    """Every checkpoint of a text: a pattern, its option, and the dimensions of its scenario."""
+    scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.preferences]
+    wanted = [
+        (template(text, s), (dimension, value), s.dimensions)
+        for s in scenarios
+        for dimension, wordings in s.preferences.items()
         for value, text in wordings.items()
     ]
-
-
-def served(text: str, dimension: str, options: Sequence[str], asked: Asked | None) -> set[str]:
-    """The options of a dimension that a text speaks for."""
-    found = {value for value in options if sentence(dimension, value) in text}
-    if asked:
-        found |= {value for value in options if wording(asked.scenario, dimension, value).casefold() in text.casefold()}
-    return found
+    return [*wanted, *((template(text, s), None, s.dimensions) for s in scenarios for text in s.checkpoints)]

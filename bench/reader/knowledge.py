@@ -13,8 +13,6 @@ from bench.catalogue.schema import SLOT, Dimension
 
 _DATE = r"(?:\w+day the \d{1,2}(?:st|nd|rd|th)|\d{4}-\d{2}-\d{2})"
 DAY = re.compile(_DATE)
-_NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|nobody|without|neither|nor|cannot|avoids?)\b|n['’]t\b", re.I)
-_CLAUSE = re.compile(r"[.!?;:\n]+\s*|,\s+|\s+[-–]+\s+|\b(?:or|and|but|otherwise|while|whereas|unless)\b", re.I)
 
 Option = tuple[str, str]  # dimension, value
 

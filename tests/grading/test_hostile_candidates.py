@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 
-import numpy as np
 import pytest
 
 from bench.grading.combination import combine
-from bench.grading.judges import GoldEvidence, JudgedCheckpoint, contradicts, messages, parse
+from bench.grading.judges import GoldEvidence, JudgedCheckpoint, contradicts, messages, parse, schema
 from bench.grading.types import Policy, VerdictRow, VerdictSource
-from bench.reader.judging import judge
-from bench.search.vectors import embed_texts
+from bench.reader.answers import answer
+from bench.reader.faults import PANEL, Dials
 from tests.grading.hostile import HOSTILE
 
-pytestmark = pytest.mark.django_db
-
-PANEL = ("offline-judge-a", "offline-judge-b", "offline-judge-c")
-CUE = GoldEvidence(date(2026, 3, 11), "calendar", "crown comes off, keep the left side free")
+CUE = GoldEvidence(date(2026, 3, 11), "calendar", "vacuum robot serviced")
 POINTS = [
-    JudgedCheckpoint("k1", "The plan names a soup and a second course."),
-    JudgedCheckpoint("k2", "No course needs chewing on the left side.", (CUE,)),
-    JudgedCheckpoint("k3", "The taxi is booked for six in the morning."),
+    JudgedCheckpoint("k1", "The sheet says that a robot does the floors.", (CUE,)),
+    JudgedCheckpoint("k2", "The sheet says that faults are reported to the landlord or letting agent."),
+    JudgedCheckpoint("k3", "The sheet is addressed to Robin."),
 ]
-GOOD = (
-    "We start with a leek soup and the second course is braised lamb.\n"
-    "No course needs chewing on the left side of the mouth."
-)
+GOOD = "Robin, the vacuum robot goes round the floors every day.\nRing the letting agent when anything breaks."
 BAD = "Buy a new bicycle tyre."
-WANTED = {GOOD: {"k1": "pass", "k2": "pass", "k3": "fail"}, BAD: {"k1": "fail", "k2": "fail", "k3": "fail"}}
-
-
-def embed(texts, kind):
-    return np.array(list(embed_texts(texts, kind=kind)))
+WANTED = {GOOD: {"k1": "pass", "k2": "pass", "k3": "pass"}, BAD: {"k1": "fail", "k2": "fail", "k3": "fail"}}
 
 
 def graded(candidate: str) -> dict[str, str | None]:
-    """Checkpoint -> what the panel of three stand-ins makes of the candidate, by the way that a run takes."""
+    """Checkpoint -> what a panel of judges without slips makes of the candidate, by the way that a run takes."""
     ids = [point.id for point in POINTS]
-    prompt = messages("What do I cook?", POINTS, candidate)[-1]["content"]
-    replies = {name: json.dumps({"verdicts": judge(name, prompt, embed)}) for name in PANEL}
-    results = {name: parse(reply, ids) for name, reply in replies.items()}
+    body = {"messages": messages("Write the sheet.", POINTS, candidate)}
+    body["response_format"] = {"json_schema": {"schema": schema(ids)}}
+    results = {name: parse(answer(body | {"model": name}, Dials())["content"], ids) for name in PANEL}
     assert not [result.unscored for result in results.values() if result.unscored]
     values = {}
     for key in ids:
