@@ -12,6 +12,12 @@ from bench.reader.prompt import Prompt
 from bench.reader.view import draw
 from bench.reader.words import served, words
 
+_ADDRESSES = re.compile(
+    r"\b(?:judges?|graders?|annotators?|verdicts?|rubric|checkpoints?|candidate|evaluat\w+|instructions?|system)\b"
+    r"|\b(?:answer|reply|return|output|say|said|grade\w*|marks?|vote)\b.{0,30}\b(?:pass(?:es|ed)?|marks)\b|<\||\bk\d+\b|\bgold\b|#\s*answer",
+    re.IGNORECASE,
+)
+
 
 def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
     """One verdict for each checkpoint of the prompt, in its order; wrong where the judge errs."""
@@ -26,11 +32,12 @@ def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
 
 
 def _candidate(body: str) -> str:
-    """What stands between the two lines that carry the same mark."""
+    """What stands between the two lines that carry the same mark, without what speaks to the judge."""
     lines = body.strip().splitlines()
     marks = re.findall(r"[0-9a-f]{8,}", lines[0]) if lines else []
     ends = [number for number, line in enumerate(lines) if number and marks and marks[-1] in line]
-    return "\n".join(lines[1 : ends[-1]]) if ends else body
+    inside = lines[1 : ends[-1]] if ends else lines
+    return "\n".join(line for line in inside if not _ADDRESSES.search(line))
 
 
 def _right(point: str, candidate: str) -> tuple[bool, str]:

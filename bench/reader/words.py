@@ -2,7 +2,7 @@
 
 The rule for words that are not the reader's own. All that the catalogue says of an option is one document; a sentence
 speaks for the option of the scenario whose document is nearest to it (cosine of tf-idf; a word behind a negation is
-another word), if it holds a word that no other option of the dimension has. An "or" between two options is a hedge.
+another word), if it shares two words with it and one is of no other option of the dimension. An "or" is a hedge.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def served(text: str, dimension: str, among: Sequence[str]) -> set[str]:
 
 
 def _nearest(text: str, options: Sequence[Option]) -> Option | None:
-    """The option whose document is nearest, if the text has a word that tells it; None for a text about nothing."""
+    """The option whose document is nearest, if the text tells it; None for a text about nothing."""
     asked = words(text) & weights().keys()
     near = {option: sum(weights()[w] * document(*option).get(w, 0.0) for w in asked) for option in options}
     best = max(near, key=lambda option: near[option], default=None)
     tells = best is not None and any(telling(best[0]).get(word) == best[1] for word in asked)
-    return best if tells else None
+    return best if best and tells and len(asked & document(*best).keys()) > 1 else None
 
 
 @cache
