@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("bench", "0010_outages")]
+    dependencies = [("bench", "0012_names_that_have_an_address")]
 
     operations = [
         migrations.AddIndex(
