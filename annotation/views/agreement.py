@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from bench.access import may_see_results, require
 from bench.models import Run
+from bench.pages.nouns import see_run_named
 from bench.results.agreement_report import GROUPINGS, agreement_of
 
 KINDS = {
@@ -25,10 +26,10 @@ KINDS = {
 @require(may_see_results)
 def agreement(request: HttpRequest) -> HttpResponse:
     runs = list(Run.objects.select_related("dataset").defer("manifest", "results", "agreement")[:100])
-    asked = request.GET.get("run", "")
-    run = runs[0] if runs and not asked else _run(asked)
-    if asked and run is None:
-        raise Http404(f"There is no run {asked[:20]}.")
+    asked = see_run_named(request.user, request.GET.get("run", ""))
+    run = asked or (runs[0] if runs else None)
+    if asked and asked not in runs:
+        runs.insert(0, asked)
     report = agreement_of(run) if run else None
     context = {
         "runs": runs,
@@ -38,10 +39,6 @@ def agreement(request: HttpRequest) -> HttpResponse:
         "judge_why": list(dict.fromkeys(row["reason"] for row in report["judges"] if row["reason"])) if report else [],
     }
     return render(request, "annotation/agreement.html", context)
-
-
-def _run(asked: str) -> Run | None:
-    return Run.objects.filter(pk=int(asked)).first() if asked.isdecimal() and len(asked) < 18 else None
 
 
 def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:

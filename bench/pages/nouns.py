@@ -9,6 +9,8 @@ from django.shortcuts import get_object_or_404
 from bench.access import Visitor, may_see_results, role_of
 from bench.models import Dataset, Domain, Persona, Run, Trajectory
 
+LONGEST_NUMBER = 19  # digits; a longer one does not fit the database's numbers
+
 
 def check_results(user: Visitor) -> None:
     """Raises PermissionDenied for a role that must stay blind to results."""
@@ -19,6 +21,16 @@ def check_results(user: Visitor) -> None:
 def see_run(user: Visitor, pk: int) -> Run:
     check_results(user)
     return get_object_or_404(Run.objects.select_related("dataset", "created_by"), pk=pk)
+
+
+def see_run_named(user: Visitor, asked: str) -> Run | None:
+    """The run whose number an address gives, None where it gives none; 404 for what is no run, never another run."""
+    check_results(user)
+    if not asked:
+        return None
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < LONGEST_NUMBER):
+        raise Http404(f"There is no run {asked[:LONGEST_NUMBER]!r}; /runs/ lists them.")
+    return see_run(user, int(asked))
 
 
 def see_trajectory(user: Visitor, pk: int) -> Trajectory:

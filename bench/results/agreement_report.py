@@ -99,7 +99,7 @@ def measure_agreement(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.pk,
         "rubric_version": version,
-        "simulated": given.simulated,
+        "simulated": run.simulated or given.simulated,
         "pairs": list(_pairs(given)),
         "overall": [_together(given, kind, sides, everything) for kind, sides in kinds],
         "groups": list(_groups(given, kinds)),

@@ -83,7 +83,7 @@ def _append(
 ) -> None:
     manifest = trajectory.unit.run.manifest
     families = {one["slug"]: one for one in [*manifest["judges"], manifest["model"]]}
-    known = families.get(judge) or {"family": "", "simulated": _is_simulated(judge)}
+    known = families.get(judge) or _registered(judge)
     own = judges.is_own_family(known["family"], manifest["model"]["family"])
     rows = []
     for key, checkpoint in ids.items():
@@ -107,8 +107,10 @@ def _append(
     append_verdicts(rows)
 
 
-def _is_simulated(judge: str) -> bool:
+def _registered(judge: str) -> dict[str, Any]:
+    """Family and kind of a judge that the run's manifest does not name, since it was asked later."""
     try:
-        return resolve_endpoint(judge).simulated
+        endpoint = resolve_endpoint(judge)
     except (UnknownModel, KeyMissing):
-        return False
+        return {"family": "", "simulated": False}
+    return {"family": endpoint.family, "simulated": endpoint.simulated}

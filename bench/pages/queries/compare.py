@@ -39,9 +39,12 @@ class Side:
     method: str
 
 
-def finished_runs() -> list[Run]:
+def offered_runs(*shown: Run) -> list[Run]:
+    """The newest finished runs, real ones first, and in any case those that the page shows."""
     done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results", "agreement")
-    return list(done.order_by("simulated", "-id")[:100])
+    newest = list(done.order_by("simulated", "-id")[:100])
+    missing = {run.pk: run for run in shown if run not in newest}
+    return [*missing.values(), *newest]
 
 
 def why_not_comparable(a: Run, b: Run) -> str:

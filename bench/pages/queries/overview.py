@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
+from django.db.models.fields.json import KT
 
+from agents.registry import resolve
 from bench.models import CheckpointScore, Domain, Run, RunStatus, Unit
 from bench.pages import numbers
 from bench.pages.charts import Forest, IntervalRow, forest
@@ -30,19 +33,34 @@ class Choice:
         return self.run is not None and self.run.simulated and all(run.simulated for run in self.candidates)
 
 
-def choose_run(asked: str, *, simulated: bool) -> Choice:
-    """The newest finished run of each dataset, model and kind; simulated ones only if asked or alone. Two queries."""
-    newest: dict[tuple[str, str, bool], Run] = {}
+def choose_run(asked: Run | None, *, simulated: bool) -> Choice:
+    """The run that the address names; else the newest finished one with a method that ranks. At most two queries.
+
+    Offered are the newest finished runs of each dataset, model, kind and set of methods; simulated ones only if
+    asked for or alone, and the run named in any case.
+    """
+    newest: dict[tuple[str, str, bool, frozenset[str]], Run] = {}
     done = Run.objects.filter(status=RunStatus.DONE).select_related("dataset").defer("manifest", "results", "agreement")
-    for one in done.order_by("-id")[:500]:
-        newest.setdefault((one.dataset.name, one.model, one.simulated), one)
+    for one in done.annotate(methods=KT("manifest__methods")).order_by("-id")[:500]:
+        newest.setdefault((one.dataset.name, one.model, one.simulated, _methods(one)), one)
     real = [run for run in newest.values() if not run.simulated]
-    shown = list(newest.values()) if simulated or not real else real
-    wanted = next((run for run in shown if str(run.pk) == asked), None)
-    first = next((run for run in shown if not run.simulated), shown[0] if shown else None)
-    chosen = wanted or first
-    run = Run.objects.select_related("dataset").get(pk=chosen.pk) if chosen else None
-    return Choice(run, shown, any(run.simulated for run in shown), len(newest) - len(shown))
+    simulated = simulated or not real or (asked is not None and asked.simulated)
+    shown = list(newest.values()) if simulated else real
+    hidden = len(newest) - len(shown)
+    if asked is not None and all(run.pk != asked.pk for run in shown):
+        shown = sorted([*shown, asked], key=lambda run: -run.pk)
+    chosen = asked or min(shown, key=lambda run: (run.simulated, not _ranks(run), -run.pk), default=None)
+    run = asked or (Run.objects.select_related("dataset").get(pk=chosen.pk) if chosen else None)
+    return Choice(run, shown, any(run.simulated for run in shown), hidden)
+
+
+def _methods(run: Run) -> frozenset[str]:
+    return frozenset(json.loads(run.methods))  # type: ignore[attr-defined]  # of the annotation
+
+
+def _ranks(run: Run) -> bool:
+    """Whether some method of the run ranks: a run of the oracle alone would hide what it is the limit of."""
+    return any(not resolve(method).uses_gold for method in _methods(run))
 
 
 def ranked(cells: Sequence[Cell]) -> list[Cell]:

@@ -9,24 +9,22 @@ from django.shortcuts import render
 
 from agents.registry import resolve
 from bench.models import Run
-from bench.pages.nouns import check_results, see_run
+from bench.pages.nouns import check_results, see_run_named
 from bench.pages.queries import compare as queries
-from bench.pages.queries.overview import success_forest
+from bench.pages.queries.overview import choose_run, success_forest
 from bench.results.report import results_of
 
 
 def compare(request: HttpRequest) -> HttpResponse:
     """``run`` and ``a`` against ``with`` (else the same run) and ``b``; narrowed by ``domain`` and ``conflict``."""
     check_results(request.user)
-    runs = queries.finished_runs()
-    asked = request.GET.get("run", "")
-    run = see_run(request.user, int(asked)) if asked.isdecimal() else (runs[0] if runs else None)
-    if run is None:
-        return render(request, "pages/compare.html", {"runs": runs})
-    asked_with = request.GET.get("with", "")
-    other = see_run(request.user, int(asked_with)) if asked_with.isdecimal() and asked_with != str(run.pk) else run
+    asked = see_run_named(request.user, request.GET.get("run", ""))
+    run = asked or choose_run(None, simulated=False).run
+    other = see_run_named(request.user, request.GET.get("with", "")) or run
+    if run is None or other is None:
+        return render(request, "pages/compare.html")
     context: dict[str, Any] = {
-        "runs": runs,
+        "runs": queries.offered_runs(run, other),
         "run": run,
         "other": other,
         "refused": queries.why_not_comparable(run, other),

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from bench.access import Role, may_launch, role_of
 from bench.models import Domain
-from bench.pages.nouns import check_results, see_domain
+from bench.pages.nouns import check_results, see_domain, see_run_named
 from bench.pages.queries import overview as queries
 from bench.results.losses import stage_shares
 from bench.results.report import results_of
@@ -52,7 +52,8 @@ def domain(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _of_choice(request: HttpRequest) -> dict[str, Any]:
     """The chosen run with its cells in rank order, narrowed to the tasks of the chosen split."""
-    asked, split = request.GET.get("run", ""), request.GET.get("split", "")
+    asked = see_run_named(request.user, request.GET.get("run", ""))
+    split = request.GET.get("split", "")
     split = split if split in SPLITS else ""
     choice = queries.choose_run(asked, simulated=request.GET.get("simulated") == "1")
     context: dict[str, Any] = {"choice": choice, "run": choice.run, "may_launch": may_launch(request.user)}

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from agents.contract.serialise import from_json
-from bench.pages.nouns import check_results, see_trajectory
+from bench.pages.nouns import see_run_named, see_trajectory
 from bench.pages.queries import trajectories as queries
 
 PER_PAGE = 40
@@ -37,10 +37,8 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def trajectory_list(request: HttpRequest) -> HttpResponse:
-    check_results(request.user)
+    see_run_named(request.user, request.GET.get("run", ""))
     asked = {name: str(value) for name, value in request.GET.items() if value}
-    if "run" in asked and not asked["run"].isdecimal():
-        del asked["run"]
     page = Paginator(queries.matching(asked), PER_PAGE).get_page(request.GET.get("page"))
     narrowed = {name: value for name, value in asked.items() if name != "page"}
     return render(request, "pages/trajectory_list.html", {"page_obj": page, "asked": narrowed})
