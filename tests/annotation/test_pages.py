@@ -322,6 +322,8 @@ def test_an_administrator_reads_why_an_item_was_set_aside_and_puts_it_back(as_us
     listed = as_user("ada").get(reverse("new_batch")).content.decode()
     assert f"trajectory {broken.trajectory_id}" in listed
     assert "trajectory format 99 is not readable" in listed
+    plain = as_user("ada").get(reverse("trajectory", args=[broken.trajectory_id]))
+    assert (plain.status_code, b"cannot be drawn" in plain.content) == (200, True)
     back = reverse("put_back", args=[broken.trajectory_id])
     assert as_user("ann").post(back).status_code == 403
     assert SetAside.objects.exists()

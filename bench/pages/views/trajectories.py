@@ -15,7 +15,11 @@ PER_PAGE = 40
 
 def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
     shown = see_trajectory(request.user, pk)
-    course = from_json(shown.data)
+    try:
+        course = from_json(shown.data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        context = {"trajectory": shown, "run": shown.unit.run, "problem": f"{type(error).__name__}: {error}"}
+        return render(request, "pages/trajectory_plain.html", context)
     before, after = queries.neighbours(shown)
     seen = {event_id for e in course.evidence for event_id in (e.event_id, *e.support)}
     context = {
