@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy soak
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -59,6 +59,9 @@ screenshots: setup browser ## the pictures of the README, from the running demo 
 
 vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
 	@$(PY) -m bench.embedding.save_vectors bench/data/vectors.npz
+
+soak: setup ## kills of every service at random moments while runs go on (DURATION in seconds, KILLS)
+	@$(PY) tools/soak.py --seconds $(or $(DURATION),900) --kills $(or $(KILLS),60)
 
 perf: setup ## timings, with a reference measured in the same run
 	@for suite in harness search ingest pages flight; do $(RUN) perf --suite $$suite --json - || exit 1; done

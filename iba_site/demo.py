@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.core.exceptions import ImproperlyConfigured
 
-from iba_site import services
+from iba_site import env, services
 from iba_site.services import ServiceError
 
 METHODS = "iba,rag,recency,no_history"
@@ -22,23 +25,44 @@ def manage(*arguments: str) -> None:
         sys.exit(result.returncode)
 
 
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Two demos on one home would print logins of which one set is dead. Raises ServiceError for the second.
+
+    The kernel lets go of the lock when its holder dies, however it dies.
+    """
+    with (services.manager.run_dir() / "demo.lock").open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ServiceError(
+                f"another `make demo` is at work in {env.home()}. Wait for its end, or give this one a place of its "
+                "own: IBA_HOME=/another/folder PORT=8001 make demo"
+            ) from None
+        yield
+
+
 def main(arguments: list[str]) -> None:
-    with_site = "--no-site" not in arguments
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
     try:
-        if with_site:
-            services.check_port()  # before minutes of work, not after
-        services.ensure(*SERVICES[:4])
-        manage("migrate", "--verbosity", "0")
-        services.ensure("worker")
-        manage("build_dataset", "--name", "starter", "--size", "starter")
-        manage("run_benchmark", "--dataset", "starter", "--methods", METHODS, "--model", "offline", "--reuse")
-        manage("demo_users")
-        if with_site:
-            record = services.ensure("web")["web"]
-            print(f"\nthe site is at {record.url}  (make stop ends it)")
+        with only_one():
+            run(with_site="--no-site" not in arguments)
     except (ServiceError, ImproperlyConfigured) as error:
         sys.exit(f"error: {error}")
+
+
+def run(*, with_site: bool) -> None:
+    if with_site:
+        services.check_port()  # before minutes of work, not after
+    services.ensure(*SERVICES[:4])
+    manage("migrate", "--verbosity", "0")
+    services.ensure("worker")
+    manage("build_dataset", "--name", "starter", "--size", "starter")
+    manage("run_benchmark", "--dataset", "starter", "--methods", METHODS, "--model", "offline", "--reuse")
+    manage("demo_users")
+    if with_site:
+        record = services.ensure("web")["web"]
+        print(f"\nthe site is at {record.url}  (make stop ends it)")
 
 
 if __name__ == "__main__":

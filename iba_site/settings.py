@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from iba_site import env, services
+from iba_site import env, services, state
 
 BASE_DIR = env.BASE_DIR
 IBA_HOME = env.home()
@@ -23,11 +23,17 @@ def _secret_key() -> str:
     if not services.is_embedded():
         raise ImproperlyConfigured("SECRET_KEY is not set; set it or SECRET_KEY_FILE to 50 or more random characters")
     path = IBA_HOME / "secret_key"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(50))
-    return path.read_text()
+    # An empty file is of a start that was killed. Another one may have encrypted something.
+    if path.exists() and path.stat().st_size and state.read(path, _is_key) is None:
+        raise ImproperlyConfigured(
+            f"{path} holds no key (50 or more printable characters). Restore it; or remove it, and a new one is made: "
+            "all sign in again then, and stored keys of endpoints have to be entered again"
+        )
+    return state.keep(path, lambda: secrets.token_urlsafe(50), _is_key)
+
+
+def _is_key(text: str) -> bool:
+    return len(text) >= 50 and text.isascii() and text.isprintable()
 
 
 SECRET_KEY = _secret_key()

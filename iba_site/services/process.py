@@ -16,6 +16,8 @@ from pathlib import Path
 
 import psutil
 
+from bench.files import write_file
+
 
 class ServiceError(OSError):
     """A service cannot be started; the message says what is wrong and what to do."""
@@ -41,17 +43,14 @@ class Record:
 
 def read(run_dir: Path, name: str) -> Record | None:
     try:
-        return Record(**json.loads((run_dir / f"{name}.json").read_text()))
-    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        found = json.loads((run_dir / f"{name}.json").read_text())
+        return Record(str(found["name"]), int(found["pid"]), float(found["started"]), str(found["url"]))
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
 
 
 def write(run_dir: Path, record: Record) -> None:
-    path = run_dir / f"{record.name}.json"
-    temporary = path.with_suffix(".tmp")
-    temporary.touch(mode=0o600)
-    temporary.write_text(json.dumps(asdict(record)))
-    temporary.replace(path)
+    write_file(run_dir / f"{record.name}.json", json.dumps(asdict(record)), mode=0o600)
 
 
 def running(run_dir: Path, name: str) -> Record | None:
@@ -77,7 +76,13 @@ def port_taken(port: int) -> bool:
 
 
 def spawn(
-    run_dir: Path, name: str, command: list[str], *, url: str, environment: dict[str, str] | None = None
+    run_dir: Path,
+    name: str,
+    command: list[str],
+    *,
+    url: str,
+    environment: dict[str, str] | None = None,
+    user: str | None = None,
 ) -> Record:
     """Start in a session of its own, so that a closed terminal does not end it. Output goes to log/<name>.log."""
     log = run_dir.parent / "log" / f"{name}.log"
@@ -90,6 +95,7 @@ def spawn(
             stderr=output,
             start_new_session=True,
             env={**os.environ, **(environment or {})},
+            user=user,
         )
     process.returncode = 0  # it outlives us on purpose; Popen must not warn of that
     record = Record(name, process.pid, psutil.Process(process.pid).create_time(), url)
