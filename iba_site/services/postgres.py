@@ -58,7 +58,7 @@ def start(run_dir: Path) -> Record:
             _wait_ready(record, run_dir)
             process.write(run_dir, record)
         else:
-            _wait_for_the_dying(data)
+            _wait_for_the_dying(cluster)
             make_cluster(cluster)
             record = _launch(cluster, run_dir)
         _create_database(record.url)
@@ -199,15 +199,19 @@ def _serves(candidate: psutil.Process, data: Path) -> bool:
         return False
 
 
-def _wait_for_the_dying(data: Path) -> None:
-    """The processes of a killed server end a moment after it; until then they hold its memory."""
-    left = [one for one in psutil.process_iter() if _serves(one, data)]
+def _wait_for_the_dying(cluster: Cluster) -> None:
+    """The processes of a killed server end a moment after it; until then they hold its memory.
+
+    After them its lock files are nobody's, though their pid may be that of another program by now, or of a zombie.
+    """
+    data = cluster.data
+    left = [one for one in psutil.process_iter() if _serves(one, data) and one.status() != psutil.STATUS_ZOMBIE]
     _, alive = psutil.wait_procs(left, timeout=DYING_S)
     if alive:
         pids = ", ".join(str(one.pid) for one in alive)
         raise ServiceError(f"processes of an earlier PostgreSQL still work in {data}: {pids}. End them first.")
-    if _postmaster(data) is None:
-        (data / "postmaster.pid").unlink(missing_ok=True)
+    for stale in (data / "postmaster.pid", cluster.sockets / f"{SOCKET}.lock"):
+        stale.unlink(missing_ok=True)
 
 
 def _url_of_running(cluster: Cluster) -> str:

@@ -36,9 +36,17 @@ class Record:
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started) < 2
-            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+            if same and process.status() == psutil.STATUS_ZOMBIE:
+                self._bury()
+                return None
+            return process if same else None
         except psutil.NoSuchProcess:
             return None
+
+    def _bury(self) -> None:
+        """A dead child of ours keeps its pid until it is asked for, and others take it for alive."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
 
 
 def read(run_dir: Path, name: str) -> Record | None:

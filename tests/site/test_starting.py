@@ -65,7 +65,8 @@ def test_a_start_killed_at_any_moment_is_finished_by_the_next_and_no_server_is_l
         while not (home.path / seen).exists() and starting.poll() is None:
             assert time.monotonic() < deadline, f"never saw {seen}"
             time.sleep(0.005)
-        os.killpg(starting.pid, signal.SIGKILL)
+        if starting.poll() is None:
+            os.killpg(starting.pid, signal.SIGKILL)
         starting.wait()
         record = home.start("postgres").record("postgres")
         assert answers(record), seen
@@ -217,3 +218,14 @@ def test_a_file_that_does_not_fit_is_replaced_whole(tmp_path):
     path.write_text("old")
     assert state.keep(path, lambda: "fits", lambda text: text == "fits") == "fits"
     assert path.read_text() == "fits"
+
+
+def test_a_dead_child_is_buried_so_that_its_pid_counts_for_nobody(tmp_path):
+    (tmp_path / "run").mkdir()
+    record = process.spawn(tmp_path / "run", "short", [sys.executable, "-c", "pass"], url="")
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(record.pid):  # a zombie until somebody asks for it
+        assert time.monotonic() < deadline
+        record.process()
+        time.sleep(0.01)
+    assert process.running(tmp_path / "run", "short") is None
