@@ -111,7 +111,7 @@ def spawn(
     return record
 
 
-def wait_until(ready: Callable[[], bool], record: Record, run_dir: Path, *, seconds: float = 30) -> None:
+def wait_until(ready: Callable[[], bool], record: Record, run_dir: Path, *, seconds: float = 90) -> None:
     """Poll until ready. Raises ServiceError with the log's last lines if it dies or takes too long."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
