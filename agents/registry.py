@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import entry_points
 
 from agents.contract import LLM, Agent, CallTool, Limits, Search, TaskInput, Trajectory
-from agents.methods.baselines import full_history, no_history, oracle, profile, rag, react, recency, reminder
+from agents.methods.baselines import full_history, no_history, profile, rag, react, recency, reminder
 from agents.methods.iba import agent as iba
 from agents.methods.iba.agent import Parts
 
@@ -20,7 +20,7 @@ _EXTERNAL_NAME = re.compile(r"[a-z0-9_]{2,28}")
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """One method. ``uses_gold`` marks the oracle, which is never ranked."""
+    """One method. ``uses_gold`` marks the oracle: IBA's line over a search that knows the gold events; never ranked."""
 
     name: str
     function: Agent
@@ -49,7 +49,9 @@ AGENTS: Mapping[str, AgentSpec] = {
         AgentSpec("profile", profile.run, "Static profile"),
         AgentSpec("react", react.run, "ReAct with search"),
         AgentSpec("reminder", reminder.run, "RAG with reminder"),
-        AgentSpec("oracle", oracle.run, "Oracle (gold events)", uses_gold=True),
+        AgentSpec(
+            "oracle", partial(iba.run, parts=Parts(deep_retrieval=False)), "Oracle (gold events)", uses_gold=True
+        ),
     )
 }
 

@@ -7,31 +7,29 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from agents.contract import (
-    JSON,
     LLM,
     BudgetExceeded,
+    CallOptions,
     CallTool,
     Cancelled,
-    Engine,
     Evidence,
     Limits,
     LLMError,
     Outage,
     Reply,
     Search,
+    SearchOptions,
+    Stage,
     TaskInput,
     Termination,
-    ToolSpec,
     Trajectory,
     Usage,
 )
 from agents.registry import AgentSpec
 from agents.toolkit.budget import evidence_tokens
-from agents.toolkit.comparing import Comparison, compare
 from agents.toolkit.recorder import Interrupted
 from agents.toolkit.rendering import one_line
 
@@ -55,7 +53,7 @@ def run_agent(
     """
     watch = _Watch(llm, search)
     try:
-        done = spec.function(task, llm=watch, search=_WatchedSearch(watch), call_tool=call_tool, limits=limits)
+        done = spec.function(task, llm=watch, search=watch.search, call_tool=call_tool, limits=limits)
     except Interrupted as stop:
         cause = stop.__cause__ if isinstance(stop.__cause__, Exception) else stop
         done = _ended(stop.trajectory, cause)
@@ -85,7 +83,7 @@ def check_budget(spec: AgentSpec, trajectory: Trajectory, limits: Limits) -> Non
 
 
 class _Watch:
-    """Sits between the agent and the model and the search, and remembers what passed."""
+    """Sits between the agent and its model and search, and remembers what passed."""
 
     def __init__(self, llm: LLM, search: Search) -> None:
         self._llm, self._search = llm, search
@@ -104,39 +102,19 @@ class _Watch:
             self.halt = error
             raise
 
-    def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stage: str,
-        schema: JSON | None = None,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float = 0.0,
-        max_tokens: int = 900,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         with self._halting():
-            reply = self._llm.complete(
-                messages, stage=stage, schema=schema, tools=tools, temperature=temperature, max_tokens=max_tokens
-            )
+            reply = self._llm.complete(messages, stage=stage, **options)
         # Only a prompt that was read counts: one that overflowed the context was refused unread.
         self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
         self.usage += reply.usage
         return reply
 
-    def search(
-        self, query: str, *, k: int = 10, engine: Engine = Engine.HYBRID,
-        since: datetime | None = None, until: datetime | None = None,
-    ) -> tuple[Evidence, ...]:  # fmt: skip
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> tuple[Evidence, ...]:
         with self._halting():
-            hits = self._search(query, k=k, engine=engine, since=since, until=until)
+            hits = self._search(query, **options)
         self._found.update((hit.event_id, one_line(hit.text)) for hit in hits)
         return hits
-
-    def compare(self, queries: Sequence[str]) -> Comparison:
-        with self._halting():
-            found = compare(self._search, queries)
-        self._found.update((event.event_id, one_line(event.text)) for event in found.events)
-        return found
 
     def check_shown(self, trajectory: Trajectory, task: TaskInput) -> None:
         """Raises BudgetBroken where a prompt holds a found text that the trajectory does not report."""
@@ -145,23 +123,6 @@ class _Watch:
         for event_id, text in self._found.items():
             if len(text) >= SHORTEST_CHECKED and text not in reported and text in prompts:
                 raise BudgetBroken(f"event {event_id} was shown to the model but is not in the trajectory's evidence")
-
-
-class _WatchedSearch:
-    """The search that an agent is given: everything that it returns is remembered."""
-
-    def __init__(self, watch: _Watch) -> None:
-        self._watch = watch
-
-    def __call__(
-        self, query: str, *, k: int = 10, engine: Engine = Engine.HYBRID,
-        since: datetime | None = None, until: datetime | None = None,
-    ) -> tuple[Evidence, ...]:  # fmt: skip
-        return self._watch.search(query, k=k, engine=engine, since=since, until=until)
-
-    def compare(self, queries: Sequence[str]) -> Comparison:
-        """See ``agents.toolkit.comparing``."""
-        return self._watch.compare(queries)
 
 
 def _text_of(message: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from annotation.transcript import Part, Transcript, part_named, transcript
+from annotation.transcript import Passage, Transcript, part_named, transcript
 from annotation.verdicts import latest
 from bench.grading.store import append_verdicts, rubric_version, score_trajectories
 from bench.grading.types import VerdictSource, VerdictValue
@@ -35,7 +35,7 @@ class Column:
 
     label: str
     verdict: Verdict
-    anchor: Part | None = None
+    anchor: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class PlaceTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One checkpoint of the rubric with the rater's draft. ``number`` counts from 1; ``anchor`` is a Part's name."""
+    """One checkpoint of the rubric with the rater's draft. ``number`` counts from 1; ``anchor`` names a part."""
 
     number: int
     checkpoint: Checkpoint

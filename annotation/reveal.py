@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotation.models import Assignment
-from annotation.transcript import Part, Transcript, part_named, transcript
+from annotation.transcript import Passage, Transcript, part_named, transcript
 from annotation.verdicts import latest
 from bench.grading.types import VerdictSource
 from bench.models import Checkpoint, Verdict
@@ -28,7 +28,7 @@ class Compared:
     number: int
     checkpoint: Checkpoint
     mine: Verdict
-    anchor: Part | None
+    anchor: Passage | None
     machines: tuple[Verdict, ...]
     others: int
 

@@ -7,15 +7,15 @@ between methods, so none of them is here. Judges see no more either.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from typing import Any
 
-from agents.contract import JSON, Step
+from agents.contract import JSON, Part, PartKind, Step, StepKind
 from agents.contract.serialise import from_json
+from agents.toolkit.sentences import paragraphs
 from bench.grading.normalise import same_text
 from bench.models import Event, Task, Trajectory
 
@@ -23,16 +23,13 @@ Fields = tuple[tuple[str, str], ...]
 
 NAME_CHARS = 200  # a part with a longer name, such as of an odd argument, cannot be pointed at
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Passage:
     """Something that a comment can point at.
 
-    ``name`` stays the same for a stored trajectory: "request", "lookup:2", "argument:party", "item:kitchen",
-    "sentence:3" (as in the agents' links), "call:1" and "event:<id>". Look-ups are counted as the rater sees them,
-    since a number among all steps would tell how many are hidden.
+    ``name`` is a ``Part`` of the contract as text, and stays the same for a stored trajectory. Look-ups are counted
+    as the rater sees them, since a number among all steps would tell how many are hidden.
     """
 
     name: str
@@ -44,7 +41,7 @@ class Part:
 class LookUp:
     """One tool call; ``part`` is its tool. ``columns`` and ``rows``: items that came back; ``answer``: what else."""
 
-    part: Part
+    part: Passage
     arguments: Fields
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -55,22 +52,22 @@ class LookUp:
 class Call:
     """An accepted committing call; ``part`` is its tool. ``item``: the id of the item that it chose."""
 
-    part: Part
-    arguments: tuple[Part, ...]
+    part: Passage
+    arguments: tuple[Passage, ...]
     item: str
-    item_fields: tuple[Part, ...]
+    item_fields: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """``paragraphs`` (of lines of sentences) or ``calls`` is what was done; both empty where nothing was."""
 
-    request: Part
+    request: Passage
     as_of: datetime
     domain: str
     scenario: str
     look_ups: tuple[LookUp, ...]
-    paragraphs: tuple[tuple[tuple[Part, ...], ...], ...]
+    paragraphs: tuple[tuple[tuple[Passage, ...], ...], ...]
     calls: tuple[Call, ...]
 
 
@@ -82,7 +79,7 @@ def transcript(trajectory: Trajectory) -> Transcript:
     look_ups = (step for step in course.steps if _is_look_up(step, public))
     calls = trajectory.committed
     return Transcript(
-        request=Part("request", "request", task.request),
+        request=_passage(Part(PartKind.REQUEST), "request", task.request),
         as_of=task.as_of,
         domain=task.scenario.domain.name,
         scenario=task.scenario.name,
@@ -92,7 +89,7 @@ def transcript(trajectory: Trajectory) -> Transcript:
     )
 
 
-def parts(read: Transcript, events: Iterable[Event] = ()) -> list[tuple[str, tuple[Part, ...]]]:
+def parts(read: Transcript, events: Iterable[Event] = ()) -> list[tuple[str, tuple[Passage, ...]]]:
     """All that a comment on one checkpoint can point at, in groups with a title. ``events``: its evidence."""
     groups = [
         ("Request", (read.request,)),
@@ -106,30 +103,29 @@ def parts(read: Transcript, events: Iterable[Event] = ()) -> list[tuple[str, tup
     return [(title, found) for title, found in short if found]
 
 
-def part_named(name: str, read: Transcript, events: Iterable[Event] = ()) -> Part | None:
+def part_named(name: str, read: Transcript, events: Iterable[Event] = ()) -> Passage | None:
     """The part of that name, or None where there is none of it."""
     return next((part for _, group in parts(read, events) for part in group if part.name == name), None)
 
 
-def event_part(event: Event) -> Part:
-    return Part(f"event:{event.pk}", f"evidence of {event.occurred_at:%-d %b %Y}", event.text)
+def event_part(event: Event) -> Passage:
+    return _passage(Part(PartKind.EVENT, str(event.pk)), f"evidence of {event.occurred_at:%-d %b %Y}", event.text)
 
 
-def _paragraphs(text: str) -> tuple[tuple[tuple[Part, ...], ...], ...]:
+def _passage(part: Part, label: str, text: str) -> Passage:
+    return Passage(str(part), label, text)
+
+
+def _paragraphs(text: str) -> tuple[tuple[tuple[Passage, ...], ...], ...]:
     number = count(1)
     return tuple(
-        tuple(
-            tuple(_sentence(next(number), said) for said in _SENTENCE.split(line.strip()))
-            for line in paragraph.split("\n")
-            if line.strip()
-        )
-        for paragraph in re.split(r"\n\s*\n", text)
-        if paragraph.strip()
+        tuple(tuple(_sentence(next(number), said) for said in line) for line in paragraph)
+        for paragraph in paragraphs(text)
     )
 
 
-def _sentence(number: int, text: str) -> Part:
-    return Part(f"sentence:{number}", f"sentence {number}", text)
+def _sentence(number: int, text: str) -> Passage:
+    return _passage(Part.sentence(number), f"sentence {number}", text)
 
 
 def _is_look_up(step: Step, public: set[str]) -> bool:
@@ -139,7 +135,7 @@ def _is_look_up(step: Step, public: set[str]) -> bool:
     """
     data = step.data
     return (
-        step.kind == "tool"
+        step.kind is StepKind.TOOL
         and not data.get("claimed")
         and isinstance(data.get("tool"), str)
         and data["tool"] in public
@@ -154,7 +150,7 @@ def _look_up(number: int, step: Step) -> LookUp:
     columns = tuple(sorted(seen, key=lambda name: (name != "id", name != "title", name)))
     rows = tuple(tuple(_plain(item.get(column)) for column in columns) for item in items)
     answer = "" if items else _answer(content)
-    part = Part(f"lookup:{number}", f"look-up {number}", step.data["tool"])
+    part = _passage(Part(PartKind.LOOKUP, str(number)), f"look-up {number}", step.data["tool"])
     return LookUp(part, _arguments(arguments), columns, rows, answer)
 
 
@@ -180,19 +176,23 @@ def _arguments(arguments: object) -> Fields:
 
 def _call(task: Task, call: JSON, number: int, last: int) -> Call:
     """The last call is the one that counts, so its parts have the short names."""
-    prefix = "" if number == last else f"call:{number}:"
+    of_call = None if number == last else number
     chosen = str(call["arguments"].get(task.world.get("item_argument", ""), ""))
     items = (item for item in task.world.get("items", []) if same_text(item["id"], chosen))
+    fields = _field_passages(PartKind.ITEM, of_call, next(items, {}))
     return Call(
-        Part(f"call:{number}", f"call {number}" if last > 1 else "call", call["tool"]),
-        _field_parts(f"{prefix}argument", call["arguments"]),
+        _passage(Part(PartKind.CALL, str(number)), f"call {number}" if last > 1 else "call", call["tool"]),
+        _field_passages(PartKind.ARGUMENT, of_call, call["arguments"]),
         chosen,
-        tuple(part for part in _field_parts(f"{prefix}item", next(items, {})) if part.label != "id"),
+        tuple(passage for passage in fields if passage.label != "id"),
     )
 
 
-def _field_parts(prefix: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
-    return tuple(Part(f"{prefix}:{key}", str(key).replace("_", " "), _plain(value)) for key, value in _ordered(values))
+def _field_passages(kind: PartKind, call: int | None, values: Mapping[str, Any]) -> tuple[Passage, ...]:
+    return tuple(
+        _passage(Part(kind, str(key), call), str(key).replace("_", " "), _plain(value))
+        for key, value in _ordered(values)
+    )
 
 
 def _ordered(values: Mapping[str, Any]) -> list[tuple[str, Any]]:

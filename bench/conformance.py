@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from agents.contract import (
     JSON,
     ActionKind,
-    Engine,
     Evidence,
     Limits,
-    Option,
+    SearchOptions,
     TaskInput,
     ToolSpec,
-    Topic,
     Trajectory,
 )
 from agents.contract.serialise import from_json, to_json
@@ -34,17 +32,6 @@ _TEXTS = (
     (20, "calendar", "20:00 quiz at the Crown, bring the tall chairs"),
     (9, "purchase", "Yoghurt 500 g, bread, two lemons, milk"),
     (3, "message", "Remind me to return the ladder to Lars"),
-)
-_VOCABULARY = (
-    Topic(
-        "dining.spice",
-        "Spice",
-        "How hot does this person eat?",
-        (
-            Option("mild", "Mild", "Wants food without heat; chilli brings tears and water glasses."),
-            Option("fiery", "Fiery", "Asks for the hottest dish and adds chilli sauce."),
-        ),
-    ),
 )
 _FIND = ToolSpec(
     "search_meals",
@@ -126,23 +113,17 @@ def _check(name: str, passed: bool, detail: list[str]) -> dict[str, Any]:
 
 def _task(kind: ActionKind, tools: ToolWorld) -> TaskInput:
     request = "Order me something for tonight" if tools.specs else "Write me a dinner plan for tonight in three lines"
-    return TaskInput("check", "dining", "Dinner", request, AS_OF, kind, tools.specs, _VOCABULARY)
+    return TaskInput("check", "dining", "Dinner", request, AS_OF, kind, tools.specs)
 
 
-def _search(
-    query: str,
-    *,
-    k: int = 10,
-    engine: Engine = Engine.HYBRID,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> tuple[Evidence, ...]:
+def _search(query: str, **options: Unpack[SearchOptions]) -> tuple[Evidence, ...]:
     """The newest events first, whatever is asked: five events need no engine."""
     events = [
         Evidence(str(n), AS_OF - timedelta(days=days), channel, text) for n, (days, channel, text) in enumerate(_TEXTS)
     ]
+    since, until = options.get("since"), options.get("until")
     within = [e for e in events if (not since or e.occurred_at >= since) and (not until or e.occurred_at <= until)]
-    return tuple(reversed(within))[:k]
+    return tuple(reversed(within))[: options.get("k", 10)]
 
 
 class _Memory:

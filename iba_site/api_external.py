@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Router, Status
 from ninja.errors import HttpError
 
-from agents.contract import JSON, Step, Usage
+from agents.contract import JSON, Usage
 from agents.registry import EXTERNAL
 from bench.access import may_launch
 from bench.models import Run, RunStatus, Unit
@@ -27,6 +27,7 @@ from bench.runs.external import (
     is_external,
     next_unit,
     progress,
+    read_step,
     search,
     submit,
 )
@@ -123,7 +124,7 @@ def hand_in(request: HttpRequest, unit_id: int, work: SubmissionIn) -> JSON:
     """Store the trajectory, once. It is graded like any other. 409 where it was submitted already."""
     unit = _held(request, unit_id)
     usage = Usage(work.llm_calls, work.tokens_in, work.tokens_out, work.cost_usd)
-    claimed = [Step(step.stage, step.kind, step.summary, step.data) for step in work.steps]
+    claimed = [read_step(step.dict()) for step in work.steps]
     with _explained():
         stored = submit(unit, _client(request), text=work.text, claimed=claimed, usage=usage, gave_up=work.gave_up)
     transaction.on_commit(lambda: dispatch(unit.run_id))

@@ -4,8 +4,9 @@ An agent is a function::
 
     def agent(task, *, llm, search, call_tool, limits) -> Trajectory
 
-It receives no gold: no cue labels, no gold evidence, no checkpoints, no true
-preferences. Events after ``task.as_of`` are never returned by ``search``.
+It gets the request, the moment, the tools, a search and a model: no list of what
+could matter, and no gold (no cue labels, no checkpoints, no true preferences).
+Events after ``task.as_of`` are never returned by ``search``.
 All times are aware datetimes in UTC and read as the persona's local clock.
 """
 
@@ -26,7 +27,8 @@ from agents.contract.errors import (
     ServiceAway,
     endpoint_label,
 )
-from agents.contract.protocols import LLM, Agent, CallTool, Search
+from agents.contract.parts import Part, PartKind
+from agents.contract.protocols import LLM, Agent, CallOptions, CallTool, Search, SearchOptions
 from agents.contract.types import (
     JSON,
     TRAJECTORY_FORMAT,
@@ -39,16 +41,16 @@ from agents.contract.types import (
     Evidence,
     Limits,
     Link,
-    Option,
     Polarity,
     Reply,
+    Stage,
     Step,
+    StepKind,
     TaskInput,
     Termination,
     ToolCall,
     ToolResult,
     ToolSpec,
-    Topic,
     Trajectory,
     Usage,
 )
@@ -64,6 +66,7 @@ __all__ = [
     "BadReply",
     "BudgetExceeded",
     "CallLimitReached",
+    "CallOptions",
     "CallTool",
     "Cancelled",
     "Constraint",
@@ -79,20 +82,23 @@ __all__ = [
     "Limits",
     "Link",
     "ModelUnavailable",
-    "Option",
     "Outage",
+    "Part",
+    "PartKind",
     "Polarity",
     "Reply",
     "Search",
+    "SearchOptions",
     "SearchUnavailable",
     "ServiceAway",
+    "Stage",
     "Step",
+    "StepKind",
     "TaskInput",
     "Termination",
     "ToolCall",
     "ToolResult",
     "ToolSpec",
-    "Topic",
     "Trajectory",
     "Usage",
     "endpoint_label",

@@ -1,4 +1,8 @@
-"""Trajectories as JSON and back. The format number changes when an old file would be misread."""
+"""Trajectories as JSON and back. The format number changes when an old file would be misread.
+
+Format 1 named a constraint's matter by the slug of a list that agents were given (``dimension``) and an event's by
+``topic``. It is still read: the slugs stand where free words stand now.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,23 @@ from agents.contract import (
     ConstraintStatus,
     Evidence,
     Link,
+    Part,
     Polarity,
+    Stage,
     Step,
+    StepKind,
     Termination,
     Trajectory,
     Usage,
 )
 
+READABLE = (1, TRAJECTORY_FORMAT)
+# What format 1 called stages beside those that there are now.
+_STAGES = {"topics": Stage.RETRIEVE, "constraints": Stage.THINK, "consequences": Stage.THINK, "draft": Stage.ACT}
+
 
 def to_json(trajectory: Trajectory) -> JSON:
-    """Plain JSON values; times in ISO 8601. Vectors of evidence are left out."""
+    """Plain JSON values; times in ISO 8601."""
     document: JSON = _plain(trajectory)
     return document
 
@@ -33,25 +44,34 @@ def to_json(trajectory: Trajectory) -> JSON:
 def from_json(document: JSON) -> Trajectory:
     """The inverse of ``to_json``. Raises ValueError for a format that this version does not read."""
     found = document.get("format")
-    if found != TRAJECTORY_FORMAT:
-        raise ValueError(f"trajectory format {found!r} is not readable; this version reads {TRAJECTORY_FORMAT}")
+    if found not in READABLE:
+        allowed = " and ".join(str(number) for number in READABLE)
+        raise ValueError(f"trajectory format {found!r} is not readable; this version reads {allowed}")
     action = document["action"]
     return Trajectory(
         termination=Termination(document["termination"]),
-        steps=tuple(Step(**step) for step in document["steps"]),
+        steps=tuple(_step(step) for step in document["steps"]),
         evidence=tuple(_evidence(item) for item in document["evidence"]),
         constraints=tuple(_constraint(item) for item in document["constraints"]),
         plan=tuple(document["plan"]),
         action=_action(action) if action is not None else None,
-        links=tuple(Link(link["part"], link["constraint_id"], tuple(link["evidence"])) for link in document["links"]),
+        links=tuple(_link(link) for link in document["links"]),
         usage=Usage(**document["usage"]),
         error=document["error"],
-        format=found,
     )
 
 
+def _step(item: JSON) -> Step:
+    return Step(**{**item, "stage": _STAGES.get(item["stage"]) or Stage(item["stage"]), "kind": StepKind(item["kind"])})
+
+
+def _link(item: JSON) -> Link:
+    return Link(Part.named(item["part"]), item["constraint_id"], tuple(item["evidence"]))
+
+
 def _evidence(item: JSON) -> Evidence:
-    return Evidence(**{**item, "occurred_at": _time(item["occurred_at"]), "support": tuple(item["support"])})
+    named = _renamed(item, "topic", "aspect")
+    return Evidence(**{**named, "occurred_at": _time(item["occurred_at"]), "support": tuple(item["support"])})
 
 
 def _action(item: JSON) -> Action:
@@ -61,7 +81,7 @@ def _action(item: JSON) -> Action:
 def _constraint(item: JSON) -> Constraint:
     return Constraint(
         **{
-            **item,
+            **_renamed(item, "dimension", "about"),
             "polarity": Polarity(item["polarity"]),
             "kind": ConstraintKind(item["kind"]),
             "status": ConstraintStatus(item["status"]),
@@ -72,6 +92,11 @@ def _constraint(item: JSON) -> Constraint:
     )
 
 
+def _renamed(item: JSON, old: str, new: str) -> JSON:
+    """The item of format 1 with its field's present name."""
+    return {new if name == old else name: value for name, value in item.items()}
+
+
 def _time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
@@ -79,8 +104,10 @@ def _time(text: str | None) -> datetime | None:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Part):
+        return str(value)
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name != "vector"}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -7,7 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-TRAJECTORY_FORMAT = 1
+from agents.contract.parts import Part
+
+TRAJECTORY_FORMAT = 2
 
 JSON = dict[str, Any]
 
@@ -47,6 +49,45 @@ class Engine(StrEnum):
     DEEP = "deep"
 
 
+class Stage(StrEnum):
+    """Who asks a model, and to which part of a course a step belongs. A stage of somebody else's is OTHER."""
+
+    LOOK_UP = "look_up"
+    RETRIEVE = "retrieve"
+    THINK = "think"
+    ALIGN = "align"
+    PLAN = "plan"
+    ACT = "act"
+    VERIFY = "verify"
+    PROFILE = "profile"
+    REMIND = "remind"
+    REACT = "react"
+    JUDGE = "judge"
+    AUTHOR = "author"
+    OTHER = "other"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Stage:
+        return cls.OTHER
+
+
+class StepKind(StrEnum):
+    """What a step is: a call of the model, a search, a call of a tool, something that code did, a remark.
+
+    A kind of somebody else's is a remark.
+    """
+
+    MODEL = "model"
+    SEARCH = "search"
+    TOOL = "tool"
+    CODE = "code"
+    NOTE = "note"
+
+    @classmethod
+    def _missing_(cls, value: object) -> StepKind:
+        return cls.NOTE
+
+
 class Polarity(StrEnum):
     FOR = "for"
     AGAINST = "against"
@@ -71,25 +112,6 @@ class ConstraintStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One value of a dimension, as anybody may read it."""
-
-    slug: str
-    label: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """One preference dimension of the public vocabulary: the question, not anybody's answer."""
-
-    slug: str  # "<domain>.<dimension>"
-    name: str
-    question: str
-    options: tuple[Option, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool in the OpenAI function shape. ``commits`` marks the one call that acts."""
 
@@ -110,7 +132,6 @@ class TaskInput:
     as_of: datetime
     action_kind: ActionKind
     tools: tuple[ToolSpec, ...]  # empty for GENERATE
-    vocabulary: tuple[Topic, ...]  # every dimension of every domain; the same for every task
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +143,8 @@ class Evidence:
     channel: str
     text: str
     score: float = 0.0
-    topic: str = ""  # the topic it was retrieved for; "" where none
+    aspect: str = ""  # what it was retrieved for, in free words; "" where nothing particular
     support: tuple[str, ...] = ()  # ids of near duplicates folded into this one
-    vector: tuple[float, ...] = field(
-        default=(), repr=False, compare=False
-    )  # unit length; () where the engine has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +152,17 @@ class Constraint:
     """One thing that the user has shown, with what shows it."""
 
     constraint_id: str
-    dimension: str  # "<domain>.<dimension>", or "" for free text
-    value: str  # slug of an option, or "" where unknown or free text
+    about: str  # the matter, in free words: the same words for rivals; "" where it stands alone
+    value: str  # the choice, in a few words; "" where only the text says it
     text: str  # one sentence
     polarity: Polarity = Polarity.FOR
     kind: ConstraintKind = ConstraintKind.TRAIT
-    scope: str = ""  # e.g. "with_children"; "" holds everywhere
+    scope: str = ""  # free words such as "at sea", or "not ..."; "" holds everywhere
     valid_from: datetime | None = None
     valid_until: datetime | None = None  # None: open
     strength: float = 0.5  # 0..1
     evidence: tuple[str, ...] = ()  # event ids, never empty once accepted
+    counter: str = ""  # what a record would look like that shows the opposite
     status: ConstraintStatus = ConstraintStatus.DRAFT
     reason: str = ""
 
@@ -168,8 +187,8 @@ class Usage:
 class Step:
     """One line of the trajectory: what was done in which stage, with data a page can show."""
 
-    stage: str  # "retrieve", "think", "align", "plan", "act", "verify", ...
-    kind: str  # "model", "search", "tool", "code", "note"
+    stage: Stage
+    kind: StepKind
     summary: str  # one sentence for people
     data: JSON = field(default_factory=dict)  # JSON-serialisable detail
 
@@ -178,7 +197,7 @@ class Step:
 class Link:
     """Explanation: one argument or sentence of the action, the constraint behind it, the events behind that."""
 
-    part: str  # "argument:seat" or "sentence:2"
+    part: Part
     constraint_id: str
     evidence: tuple[str, ...]
 

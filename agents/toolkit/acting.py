@@ -6,18 +6,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.contract import JSON, LLM, Action, ActionKind, CallTool, Constraint, Evidence, TaskInput, ToolResult
+from agents.contract import JSON, LLM, Action, ActionKind, CallTool, Constraint, Evidence, Stage, TaskInput, ToolResult
 from agents.toolkit import arguments as args
 from agents.toolkit.rendering import (
-    NONE,
+    bullets,
     chat,
     constraint_lines,
     evidence_lines,
     item_lines,
-    one_line,
     quoted,
     section,
-    task_values,
+    task_lines,
     tool_lines,
 )
 
@@ -66,10 +65,6 @@ def _constraint_sections(brief: Brief) -> str:
     )
 
 
-def bullets(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {one_line(line)}" for line in lines) or NONE
-
-
 def look_up(task: TaskInput, *, llm: LLM, call_tool: CallTool) -> tuple[JSON, ...]:
     """The items that the model's look-ups found, without repeats, in the order found."""
     items: dict[str, JSON] = {}
@@ -78,12 +73,12 @@ def look_up(task: TaskInput, *, llm: LLM, call_tool: CallTool) -> tuple[JSON, ..
         reply = llm.complete(
             chat(
                 "act/lookups",
-                **task_values(task),
+                task=task_lines(task),
                 tools=tool_lines(args.read_only_tools(task)),
                 calls=bullets(list(asked.values())),
                 items=item_lines(list(items.values())[:ITEMS_SHOWN]),
             ),
-            stage="look_up",
+            stage=Stage.LOOK_UP,
             schema=_lookup_schema(task),
         )
         fresh = [call for call in (reply.parsed or {}).get("calls", []) if _key(call) not in asked]
@@ -131,20 +126,20 @@ def draft(
     late = late_sections(brief, draft=shown, failed=failed)
     if task.action_kind is ActionKind.GENERATE:
         reply = llm.complete(
-            chat("act/text", **task_values(task), early=early_sections(brief), late=late), stage="draft"
+            chat("act/text", task=task_lines(task), early=early_sections(brief), late=late), stage=Stage.ACT
         )
         return Draft(text=reply.text.strip())
     tool = args.committing_tool(task)
     reply = llm.complete(
         chat(
             "act/arguments",
-            **task_values(task),
+            task=task_lines(task),
             early=early_sections(brief),
             tools=tool_lines([tool]),
             items=item_lines(items[:ITEMS_SHOWN]),
             late=late,
         ),
-        stage="draft",
+        stage=Stage.ACT,
         schema=args.wrapped(tool),
     )
     return Draft(arguments=args.cleaned((reply.parsed or {}).get("arguments", {}), tool), items=items)

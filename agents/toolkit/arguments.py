@@ -79,32 +79,13 @@ def item_arguments(tool: ToolSpec) -> tuple[str, ...]:
 
 
 def described(arguments: JSON, tool: ToolSpec, items: Sequence[JSON]) -> str:
-    """The call as lines ``name = value (what the description says of it)``, and the item chosen in full."""
-    lines = [f"tool = {tool.name}"]
-    for name, value in arguments.items():
-        meaning = option_texts(tool, name).get(str(value), "")
-        lines.append(f"{name} = {value}" + (f" ({meaning})" if meaning else ""))
+    """The call as lines ``name = value``, and the item chosen in full."""
+    lines = [f"tool = {tool.name}", *(f"{name} = {value}" for name, value in arguments.items())]
     for name in item_arguments(tool):
         lines.extend(
             f"item {name} = {_pairs(item)}" for item in items if str(item.get("id")) == str(arguments.get(name))
         )
     return "\n".join(lines)
-
-
-def option_texts(tool: ToolSpec, name: str) -> dict[str, str]:
-    """What a parameter's description says of its options ("aisle = aisle seat; window = ..."): option -> text."""
-    schema = tool.parameters.get("properties", {}).get(name, {})
-    return options_in(str(schema.get("description", "")))
-
-
-def options_in(description: str) -> dict[str, str]:
-    """``key = text`` pairs out of a description, separated by semicolons."""
-    pairs: dict[str, str] = {}
-    for part in description.split(";"):
-        match = re.search(r"(?:^|[\s(:])([\w-]+) = (.+)$", part.strip().rstrip(")."))
-        if match:
-            pairs[match[1]] = match[2].strip()
-    return pairs
 
 
 def _pairs(item: JSON) -> str:

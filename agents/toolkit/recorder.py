@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from agents.contract import (
     JSON,
     LLM,
     Action,
     CallLimitReached,
+    CallOptions,
     CallTool,
     Constraint,
     Evidence,
     Limits,
     Link,
     Reply,
+    Stage,
     Step,
+    StepKind,
     Termination,
     ToolResult,
-    ToolSpec,
     Trajectory,
     Usage,
 )
@@ -60,29 +62,15 @@ class Recorder:
         if isinstance(error, Exception):
             raise Interrupted(self.trajectory(Termination.AGENT_ERROR)) from error
 
-    def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stage: str,
-        schema: JSON | None = None,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         """``LLM.complete`` with the run's temperature and length, recorded."""
-        reply = self._llm.complete(
-            messages,
-            stage=stage,
-            schema=schema,
-            tools=tools,
-            temperature=self._limits.temperature if temperature is None else temperature,
-            max_tokens=self._limits.max_tokens if max_tokens is None else max_tokens,
-        )
+        own: CallOptions = {"temperature": self._limits.temperature, "max_tokens": self._limits.max_tokens}
+        own.update(options)
+        reply = self._llm.complete(messages, stage=stage, **own)
         self.usage += reply.usage
         calls = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
         data: JSON = {"reply": reply.text, "tool_calls": calls, "tokens_in": reply.usage.tokens_in}
-        self.note(stage, "model", f"Asked the model ({stage}).", **data)
+        self.note(stage, StepKind.MODEL, f"Asked the model ({stage.replace('_', ' ')}).", **data)
         return reply
 
     def call_tool(self, name: str, arguments: JSON) -> ToolResult:
@@ -91,11 +79,11 @@ class Recorder:
             raise CallLimitReached(f"no tool call left of {self._limits.tool_calls}; wanted {name}")
         result = self._call_tool(name, arguments)
         self._tool_calls += result.ok
-        self.note("act", "tool", f"Called {name}.", tool=name, arguments=arguments, ok=result.ok,
+        self.note(Stage.ACT, StepKind.TOOL, f"Called {name}.", tool=name, arguments=arguments, ok=result.ok,
                   accepted=result.accepted, content=result.content)  # fmt: skip
         return result
 
-    def note(self, stage: str, kind: str, summary: str, **data: Any) -> None:
+    def note(self, stage: Stage, kind: StepKind, summary: str, **data: Any) -> None:
         self.steps.append(Step(stage, kind, summary, data))
 
     def add(self, steps: Sequence[Step]) -> None:

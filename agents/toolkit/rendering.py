@@ -6,17 +6,16 @@ line or quoted line by line, and lose characters that do not show.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from agents.contract import JSON, Constraint, Evidence, TaskInput, ToolSpec, Topic
+from agents.contract import JSON, Constraint, Evidence, TaskInput, ToolSpec
 
 PROMPTS = Path(__file__).parent.parent / "prompts"
 NONE = "none"
@@ -40,14 +39,6 @@ def chat(name: str, **values: str) -> list[Mapping[str, Any]]:
         {"role": "system", "content": render("shared/system")},
         {"role": "user", "content": render(name, **values)},
     ]
-
-
-def prompt_hashes() -> dict[str, str]:
-    """Each prompt file's path below ``prompts/`` -> sha256 of its bytes, for the run's manifest."""
-    return {
-        path.relative_to(PROMPTS).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(PROMPTS.rglob("*.md"))
-    }
 
 
 @cache
@@ -93,38 +84,15 @@ def evidence_lines(evidence: Sequence[Evidence]) -> str:
     return "\n".join(lines) or NONE
 
 
-def evidence_ids(evidence: Sequence[Evidence]) -> dict[str, str]:
-    """The labels of ``evidence_lines`` -> event ids."""
-    return {f"e{number}": item.event_id for number, item in enumerate(evidence, 1)}
+def cited_events(labels: Sequence[str], evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """The events behind labels of ``evidence_lines``, oldest first; a label that no line has is left out."""
+    by_label = {f"e{number}": item for number, item in enumerate(evidence, 1)}
+    cited = {label: by_label[label] for label in labels if label in by_label}
+    return tuple(sorted(cited.values(), key=lambda item: (item.occurred_at, item.event_id)))
 
 
-def topic_lines(topics: Iterable[Topic], *, options: bool) -> str:
-    """``- travel.seat: Seat. question (aisle = Aisle: description | ...)``; the bracket only with ``options``."""
-    return "\n".join(_topic_line(topic, options) for topic in topics) or NONE
-
-
-def found_lines(evidence: Sequence[Evidence]) -> str:
-    """``- travel.seat: e1, e4``: which lines of ``evidence_lines`` were found for which topic; "none" where unknown."""
-    labels: dict[str, list[str]] = {}
-    for number, item in enumerate(evidence, 1):
-        if "." in item.topic:
-            labels.setdefault(item.topic, []).append(f"e{number}")
-    return "\n".join(f"- {topic}: {', '.join(found)}" for topic, found in sorted(labels.items())) or NONE
-
-
-def option_text(name: str, label: str, description: str) -> str:
-    """One option as a sentence: "Seat: Aisle. Gets up often." The same wherever it is said, so embedded once."""
-    return f"{name}: {label}. {description}"
-
-
-def _topic_line(topic: Topic, options: bool) -> str:
-    head = f"- {topic.slug}: {one_line(topic.name)}. {one_line(topic.question)}"
-    if not options:
-        return head
-    values = " | ".join(
-        f"{option.slug} = {one_line(option.label)}: {one_line(option.description)}" for option in topic.options
-    )
-    return f"{head} ({values})"
+def bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {one_line(line)}" for line in lines) or NONE
 
 
 def constraint_lines(constraints: Sequence[Constraint]) -> str:
@@ -154,10 +122,12 @@ def item_lines(items: Sequence[JSON]) -> str:
     return "\n".join(json.dumps(item, ensure_ascii=False) for item in items) or NONE
 
 
-def task_values(task: TaskInput) -> dict[str, str]:
-    """The variables ``scenario``, ``request`` and ``now``, which every prompt has."""
-    return {
-        "scenario": f"{one_line(task.scenario)} (domain: {task.domain})",
-        "request": one_line(task.request),
-        "now": now_line(task.as_of),
-    }
+def task_lines(task: TaskInput) -> str:
+    """The sections ``Scenario``, ``Request`` and ``Now``: the same text in every prompt of every method."""
+    return "\n".join(
+        (
+            section("Scenario", f"{one_line(task.scenario)} (domain: {task.domain})"),
+            section("Request", one_line(task.request)),
+            section("Now", now_line(task.as_of)),
+        )
+    )

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='draftgrade',
             name='anchor',
-            field=models.CharField(blank=True, default='', help_text='annotation.transcript.Part.name', max_length=200),
+            field=models.CharField(blank=True, default='', help_text='an agents.contract.Part as text', max_length=200),
         ),
     ]

@@ -61,7 +61,7 @@ class DraftGrade(models.Model):
         choices=[("pass", "pass"), ("fail", "fail"), ("cannot_judge", "cannot judge")],
     )
     comment = models.TextField(blank=True, default="", max_length=2000)
-    anchor = models.CharField(max_length=200, blank=True, default="", help_text="annotation.transcript.Part.name")
+    anchor = models.CharField(max_length=200, blank=True, default="", help_text="an agents.contract.Part as text")
     saved_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from annotation.transcript import Part, event_part
+from annotation.transcript import Passage, event_part
 from bench.models import Event
 from bench.pages import numbers
 
@@ -20,7 +20,7 @@ QUOTED = 60  # characters of a part that stand in a link to it
 
 
 @register.simple_tag(takes_context=True)
-def part(context: dict[str, Any], what: Part | Event, owner: str = "") -> SafeString:
+def part(context: dict[str, Any], what: Passage | Event, owner: str = "") -> SafeString:
     """The part's text, marked with who points at it (``marks`` of the context: name -> labels).
 
     ``owner`` keeps ids apart where one event stands under several checkpoints.
@@ -40,7 +40,7 @@ def _shade(label: str) -> str:
 
 
 @register.simple_tag
-def points_at(anchor: Part, owner: str = "") -> SafeString:
+def points_at(anchor: Passage, owner: str = "") -> SafeString:
     """A link to the part that a comment points at."""
     where = f"{owner}{anchor.name}" if anchor.name.startswith("event:") else anchor.name
     text = anchor.text if len(anchor.text) <= QUOTED else f"{anchor.text[: QUOTED - 1]}…"

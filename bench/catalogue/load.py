@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +12,6 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from agents.contract import Option, Topic
 from bench.catalogue.schema import (
     ContextCondition,
     Dimension,
@@ -77,20 +75,6 @@ class Catalogue:
     def scenario(self, reference: str) -> Scenario:
         domain, slug = reference.split(".", 1)
         return self.domains[domain].scenarios[slug]
-
-    @cached_property
-    def vocabulary(self) -> tuple[Topic, ...]:
-        """What everybody may know of the dimensions: questions and options, nobody's answers."""
-        return tuple(
-            Topic(
-                slug=f"{slug}.{dimension.slug}",
-                name=dimension.name,
-                question=dimension.question,
-                options=tuple(Option(v.slug, v.label, v.description) for v in dimension.values),
-            )
-            for slug, data in self.domains.items()
-            for dimension in data.dimensions.values()
-        )
 
     def counts(self) -> dict[str, int]:
         scenarios = [s for data in self.domains.values() for s in data.scenarios.values()]

@@ -2,16 +2,18 @@
 
 Reads the stored trajectory only. Stages in order: the cue was retrieved, a
 constraint was drawn from it, it was resolved rightly, planned, acted on.
+Agents name things in their own words, so a constraint is about what the events
+that it cites are about; whether its words are true is not asked here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agents.contract import Constraint, ConstraintStatus, Polarity, Trajectory
+from agents.contract import Constraint, ConstraintStatus, Stage, Trajectory
 from bench.grading.types import VerdictValue
 
 
@@ -31,23 +33,24 @@ class GapStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointGold:
-    """What is true of one preference checkpoint.
+    """What is true of one preference checkpoint, as ids of events.
 
-    ``dimension`` is "<domain>.<dimension>" and ``value`` the option that holds
-    now. ``superseded_values`` held before or hold elsewhere; of these,
-    ``elsewhere_values`` hold only in a state that is over or under a condition
-    that is not met. ``distractor_event_ids`` look like cues and show no
-    preference of the persona. ``part`` is the argument or item field that
-    shows it ("" for text).
+    ``gold_event_ids`` show the value that holds now. ``losing_event_ids`` show
+    one that held before or holds elsewhere: in a state that is over or under a
+    condition that is not met where ``losing_holds_elsewhere``.
+    ``distractor_event_ids`` look like cues for it and show no preference of the
+    persona. ``part`` is the argument or item field that shows it ("" for text).
     """
 
-    dimension: str
-    value: str
     gold_event_ids: frozenset[str]
-    superseded_values: frozenset[str] = frozenset()
-    elsewhere_values: frozenset[str] = frozenset()
+    losing_event_ids: frozenset[str] = frozenset()
+    losing_holds_elsewhere: bool = False
     distractor_event_ids: frozenset[str] = frozenset()
     part: str = ""
+
+    @property
+    def misleading(self) -> frozenset[str]:
+        return self.losing_event_ids | self.distractor_event_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,6 @@ class OverApplication:
     """An active constraint that should not hold for this task."""
 
     constraint_id: str
-    dimension: str
-    value: str
     reason: str
 
 
@@ -81,45 +82,35 @@ def attribute(
         return None
     if human_overruled:
         return GapStage.JUDGED_WRONG
-    if trajectory.termination.is_infrastructure or not (gold.dimension or gold.gold_event_ids):
+    if trajectory.termination.is_infrastructure or not gold.gold_event_ids:
         return GapStage.UNKNOWN
-    drawn = [c for c in trajectory.constraints if _is_about(c, gold)]
-    active = [c for c in drawn if _holds(c, trajectory)]
-    right = [c for c in active if _is_right(c, gold)]
+    drawn = [c for c in trajectory.constraints if gold.gold_event_ids & set(c.evidence)]
+    right = [c for c in drawn if _holds(c, trajectory)]
     if right:
-        return _after_resolution(trajectory, right, active, gold)
+        return _after_resolution(trajectory, right, gold)
     if not _saw_cue(trajectory, gold):
         return GapStage.NOT_RETRIEVED
-    if drawn:
-        return _wrong_winner([c for c in active if _is_planned(c, trajectory)], gold)
+    wrong = [c for c in trajectory.constraints if _is_from(c, gold.misleading)]
+    if drawn or wrong:
+        return _wrong_winner([c for c in wrong if _is_applied(c, trajectory)], gold)
     return GapStage.NO_CONSTRAINT if _draws_constraints(trajectory) else GapStage.NOT_ACTED
 
 
 def over_applications(
-    trajectory: Trajectory, holds: Mapping[str, str], distractors: Collection[str] = ()
+    trajectory: Trajectory, distractors: frozenset[str], losing: frozenset[str] = frozenset()
 ) -> tuple[OverApplication, ...]:
-    """Active constraints that should not hold, in the trajectory's order.
+    """Applied constraints that should not hold, in the trajectory's order: those that cite nothing but such events.
 
-    ``holds``: dimension -> the value that holds now in the task's scope.
-    ``distractors``: ids of events that show no preference of the persona. A
-    constraint is judged where its dimension is in ``holds``, or where all that
-    it cites are distractors. With a plan, only planned constraints count as
-    applied.
+    ``distractors``: ids of events that show no preference of the persona. ``losing``: of events that show what does
+    not hold for this task. With a plan, only planned constraints count as applied.
     """
-    misleading = frozenset(distractors)
     found = []
     for c in trajectory.constraints:
-        left_out = bool(trajectory.plan) and c.constraint_id not in trajectory.plan
-        if left_out or not _holds(c, trajectory):
+        if not _is_applied(c, trajectory) or not _is_from(c, distractors | losing):
             continue
-        reason = ""
-        if _is_from(c, misleading):
-            reason = "drawn from events that show no preference"
-        elif c.dimension in holds and c.value:
-            names_it = c.value == holds[c.dimension]
-            reason = "" if names_it == (c.polarity is Polarity.FOR) else f"{holds[c.dimension]} holds"
-        if reason:
-            found.append(OverApplication(c.constraint_id, c.dimension, c.value, reason))
+        only = _is_from(c, distractors)
+        reason = "drawn from events that show no preference" if only else "drawn from what does not hold here"
+        found.append(OverApplication(c.constraint_id, reason))
     return tuple(found)
 
 
@@ -156,57 +147,37 @@ def _saw_cue(trajectory: Trajectory, gold: CheckpointGold) -> bool:
     return not gold.gold_event_ids or bool(seen & gold.gold_event_ids)
 
 
-def _is_about(constraint: Constraint, gold: CheckpointGold) -> bool:
-    """By dimension; a constraint in free text by the events it cites."""
-    if constraint.dimension:
-        return constraint.dimension == gold.dimension
-    return bool(gold.gold_event_ids & set(constraint.evidence))
-
-
-def _is_right(constraint: Constraint, gold: CheckpointGold) -> bool:
-    """The gold value, or a constraint without a value that cites a gold event."""
-    if constraint.value:
-        return (constraint.value == gold.value) == (constraint.polarity is Polarity.FOR) and (
-            constraint.polarity is Polarity.FOR or constraint.value in gold.superseded_values
-        )
-    return bool(gold.gold_event_ids & set(constraint.evidence))
-
-
 def _holds(constraint: Constraint, trajectory: Trajectory) -> bool:
     """Active; or a draft of an agent that never resolves, whose drafts go straight to the action."""
     if constraint.status is ConstraintStatus.ACTIVE:
         return True
-    resolves = any(step.stage == "align" for step in trajectory.steps)
-    return not resolves and all(c.status is ConstraintStatus.DRAFT for c in trajectory.constraints)
+    return not _has(trajectory, Stage.ALIGN) and all(c.status is ConstraintStatus.DRAFT for c in trajectory.constraints)
 
 
-def _after_resolution(
-    trajectory: Trajectory, right: Sequence[Constraint], active: Sequence[Constraint], gold: CheckpointGold
-) -> GapStage:
+def _after_resolution(trajectory: Trajectory, right: Sequence[Constraint], gold: CheckpointGold) -> GapStage:
     if trajectory.action is not None and gold.part and gold.part in trajectory.action.would_ask:
         return GapStage.RESOLVED_WRONGLY  # it asked, though the history had settled it
     planned = set(trajectory.plan)
-    if not planned and not any(step.stage == "plan" for step in trajectory.steps):
+    if not planned and not _has(trajectory, Stage.PLAN):
         return GapStage.NOT_IN_ACTION
     if any(c.constraint_id in planned for c in right):
         return GapStage.NOT_IN_ACTION
-    winners = [c for c in active if c.constraint_id in planned and not _is_right(c, gold)]
+    applied = [c for c in trajectory.constraints if c.constraint_id in planned and _is_applied(c, trajectory)]
+    winners = [c for c in applied if _is_from(c, gold.misleading)]
     return _wrong_winner(winners, gold) if winners else GapStage.NOT_IN_PLAN
 
 
-def _is_planned(constraint: Constraint, trajectory: Trajectory) -> bool:
-    """Or active in an agent that plans nothing, where what is active is applied."""
-    return not trajectory.plan or constraint.constraint_id in trajectory.plan
+def _is_applied(constraint: Constraint, trajectory: Trajectory) -> bool:
+    """Holding and planned; or only holding, in an agent that plans nothing, where what holds is applied."""
+    planned = not trajectory.plan or constraint.constraint_id in trajectory.plan
+    return planned and _holds(constraint, trajectory)
 
 
 def _wrong_winner(winners: Sequence[Constraint], gold: CheckpointGold) -> GapStage:
     """Over-applied where every winner that was applied belongs elsewhere; without one nothing was applied."""
-    over = [_is_from(c, gold.distractor_event_ids) or _is_elsewhere(c, gold) for c in winners]
+    elsewhere = gold.misleading if gold.losing_holds_elsewhere else gold.distractor_event_ids
+    over = [_is_from(c, elsewhere) for c in winners]
     return GapStage.OVER_APPLIED if over and all(over) else GapStage.RESOLVED_WRONGLY
-
-
-def _is_elsewhere(constraint: Constraint, gold: CheckpointGold) -> bool:
-    return constraint.polarity is Polarity.FOR and constraint.value in gold.elsewhere_values
 
 
 def _is_from(constraint: Constraint, event_ids: frozenset[str]) -> bool:
@@ -215,4 +186,8 @@ def _is_from(constraint: Constraint, event_ids: frozenset[str]) -> bool:
 
 
 def _draws_constraints(trajectory: Trajectory) -> bool:
-    return bool(trajectory.constraints) or any(step.stage in ("think", "align") for step in trajectory.steps)
+    return bool(trajectory.constraints) or _has(trajectory, Stage.THINK) or _has(trajectory, Stage.ALIGN)
+
+
+def _has(trajectory: Trajectory, stage: Stage) -> bool:
+    return any(step.stage is stage for step in trajectory.steps)

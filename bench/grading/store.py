@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import transaction
 
 from agents.contract import Trajectory as Course
 from agents.contract.serialise import from_json
 from bench.grading.combination import combine, escalations
-from bench.grading.gap import CheckpointGold, attribute, over_applications
+from bench.grading.gap import CheckpointGold, attribute
+from bench.grading.gold import checkpoint_gold, checkpoints_of, labels_of
 from bench.grading.judges import RUBRIC_VERSION
 from bench.grading.rules import check
 from bench.grading.types import Outcome, Policy, VerdictRow, VerdictSource, VerdictValue, View
@@ -22,8 +22,6 @@ from bench.models import (
     Checkpoint,
     CheckpointKind,
     CheckpointScore,
-    EventLabel,
-    EventRole,
     Run,
     Trajectory,
     Verdict,
@@ -32,7 +30,6 @@ from bench.models import (
 RULES = "rules"
 CHUNK = 500
 COURSES = 200  # preferences whose trajectories are in memory at a time
-HOLDS_ELSEWHERE = ("expired", "conditional")  # conflicts whose losing value holds in a state that is over, or otherwise
 
 _FIELDS = (
     "combined",
@@ -96,37 +93,6 @@ def rule_verdicts(trajectory: Trajectory) -> list[Verdict]:
     return rows
 
 
-def gold_measures(task_id: int, course: Course) -> tuple[float | None, int | None]:
-    """What a trajectory saw of its task's gold, and what it applied though it should not have.
-
-    The first is the share of the task's gold events among what the model saw, duplicates folded in; None without
-    gold events. The second counts constraints; None where the method draws none.
-    """
-    gold: set[str] = set()
-    holds: dict[str, str] = {}
-    for kind, dimension, value, event_id in Checkpoint.objects.filter(task_id=task_id).values_list(
-        "kind", "dimension", "value", "evidence"
-    ):
-        if event_id is not None:
-            gold.add(str(event_id))
-        if kind == CheckpointKind.PREFERENCE:
-            holds[dimension] = value
-    seen = {event_id for e in course.evidence for event_id in (e.event_id, *e.support)}
-    recall = len(gold & seen) / len(gold) if gold else None
-    if not course.constraints:
-        return recall, None
-    return recall, len(over_applications(course, holds, distractor_events([task_id])[task_id]))
-
-
-def distractor_events(task_ids: Iterable[int]) -> dict[int, frozenset[str]]:
-    """Ids of events of each task's persona that look like cues and show none of its preferences."""
-    found: dict[int, set[str]] = {task_id: set() for task_id in task_ids}
-    labels = EventLabel.objects.filter(role=EventRole.DISTRACTOR, event__persona__tasks__in=found)
-    for task_id, event_id in labels.values_list("event__persona__tasks", "event_id"):
-        found[task_id].add(str(event_id))
-    return {task_id: frozenset(events) for task_id, events in found.items()}
-
-
 def score_trajectories(ids: Iterable[int]) -> None:
     """Compute the scores of these trajectories anew from their verdicts.
 
@@ -172,12 +138,7 @@ def _scores(
     places: Sequence[tuple[int, int, Policy]], verdicts: Mapping[tuple[int, int], Sequence[Said]], courses: Courses
 ) -> list[CheckpointScore]:
     """One score for each checkpoint of each place, which is (trajectory, task, policy)."""
-    checkpoints: dict[int, list[Checkpoint]] = defaultdict(list)
-    gold: dict[int, frozenset[str]] = {}
-    asked = Checkpoint.objects.filter(task_id__in={task for _, task, _ in places})
-    for checkpoint in asked.annotate(event_ids=ArrayAgg("evidence")).order_by("position"):
-        checkpoints[checkpoint.task_id].append(checkpoint)
-        gold[checkpoint.pk] = frozenset(str(event) for event in checkpoint.event_ids if event is not None)
+    checkpoints, gold = checkpoints_of(task for _, task, _ in places)
     found = [
         (trajectory, checkpoint, _outcomes(tuple(verdicts.get((trajectory, checkpoint.pk), ())), policy))
         for trajectory, task, policy in places
@@ -268,29 +229,19 @@ def _gaps(found: Sequence[Found], gold: Mapping[int, frozenset[str]], courses: C
         for trajectory, checkpoint, outcomes in found
         if checkpoint.kind == CheckpointKind.PREFERENCE and "fail" in (outcomes.ai.value, outcomes.combined.value)
     ]
-    distractors = distractor_events({checkpoint.task_id for _, checkpoint, _ in lost}) if lost else {}
+    labels = labels_of({checkpoint.task_id for _, checkpoint, _ in lost}) if lost else {}
+    of_task: dict[int, frozenset[str]] = defaultdict(frozenset)
+    for _, checkpoint, _ in found if lost else ():
+        of_task[checkpoint.task_id] |= gold[checkpoint.pk]
     stages = {}
     for at in range(0, len(lost), COURSES):
         some = lost[at : at + COURSES]
         acted = courses(sorted({trajectory for trajectory, _, _ in some}))
         for trajectory, checkpoint, outcomes in some:
-            what_counts = _gold(checkpoint, gold[checkpoint.pk], distractors[checkpoint.task_id])
+            task = checkpoint.task_id
+            what_counts = checkpoint_gold(checkpoint, gold[checkpoint.pk], of_task[task], labels[task])
             stages[(trajectory, checkpoint.pk)] = _gap(acted[trajectory], what_counts, outcomes)
     return stages
-
-
-def _gold(checkpoint: Checkpoint, gold_ids: frozenset[str], distractor_ids: frozenset[str]) -> CheckpointGold:
-    rule: dict[str, Any] = checkpoint.rule or {}
-    losing = frozenset(checkpoint.losing_values)
-    return CheckpointGold(
-        dimension=checkpoint.dimension,
-        value=checkpoint.value,
-        gold_event_ids=gold_ids,
-        superseded_values=losing,
-        elsewhere_values=losing if checkpoint.conflict in HOLDS_ELSEWHERE else frozenset(),
-        distractor_event_ids=distractor_ids,
-        part=rule.get("argument", rule.get("item_field", "")),
-    )
 
 
 def _gap(course: Course, gold: CheckpointGold, outcomes: _Outcomes) -> str:

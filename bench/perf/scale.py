@@ -10,7 +10,17 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection
 
-from agents.contract import Action, ActionKind, Constraint, ConstraintStatus, Evidence, Step, Termination
+from agents.contract import (
+    Action,
+    ActionKind,
+    Constraint,
+    ConstraintStatus,
+    Evidence,
+    Stage,
+    Step,
+    StepKind,
+    Termination,
+)
 from agents.contract import Trajectory as Course
 from agents.contract.serialise import to_json
 from bench.grading.judges import RUBRIC_VERSION
@@ -36,7 +46,7 @@ PERSONAS, TASKS_EACH, CHECKPOINTS, EVENTS = 100, 25, 6, 40
 CONSTRAINTS, STEPS = 8, 30
 BATCH = 5000
 TRAJECTORIES_A_BATCH = 250
-STAGES = ("retrieve", "think", "align", "plan", "act", "verify")
+STAGES = (Stage.RETRIEVE, Stage.THINK, Stage.ALIGN, Stage.PLAN, Stage.ACT, Stage.VERIFY)
 AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -161,14 +171,14 @@ def _course(unit: Unit, events: list[Event]) -> dict[str, Any]:
         Constraint(
             f"c{n}",
             text=words * 3,
-            dimension=f"{unit.task.scenario.domain.slug}.d{n}",
+            about=f"matter {n}",
             value="mild" if n % 2 else "hot",
             evidence=(evidence[n].event_id,),
             status=ConstraintStatus.ACTIVE,
         )
         for n in range(CONSTRAINTS if draws else 0)
     )
-    steps = tuple(Step(STAGES[n % len(STAGES)], "code", words * 5) for n in range(STEPS if draws else 3))
+    steps = tuple(Step(STAGES[n % len(STAGES)], StepKind.CODE, words * 5) for n in range(STEPS if draws else 3))
     plan = tuple(c.constraint_id for c in constraints)
     action = Action(ActionKind.GENERATE, text="A text of some length. " * 40)
     return to_json(Course(Termination.COMPLETED, steps, evidence, constraints, plan, action))

@@ -17,7 +17,8 @@ from agents.model.client import OpenAILLM
 from agents.registry import resolve
 from agents.runner import run_agent
 from bench.grading.combination import in_audit_slice
-from bench.grading.store import append_verdicts, first_scores, gold_measures, rule_verdicts, score_trajectories
+from bench.grading.gold import gold_measures
+from bench.grading.store import append_verdicts, first_scores, rule_verdicts, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
 from bench.runs.claim import claim, give_back, pause_run, stop

@@ -15,7 +15,20 @@ from django.db import connection, transaction
 from django.db.models import Count, F
 from django.utils import timezone
 
-from agents.contract import JSON, Action, ActionKind, Engine, Evidence, Limits, Step, Termination, ToolResult, Usage
+from agents.contract import (
+    JSON,
+    Action,
+    ActionKind,
+    Engine,
+    Evidence,
+    Limits,
+    Stage,
+    Step,
+    StepKind,
+    Termination,
+    ToolResult,
+    Usage,
+)
 from agents.contract import Trajectory as Course
 from agents.registry import EXTERNAL, resolve
 from agents.toolkit.budget import evidence_tokens
@@ -241,7 +254,7 @@ def submit(unit: Unit, client: str, *, text: str, claimed: Sequence[Step], usage
     with transaction.atomic():
         session = ExternalSession.objects.select_for_update().get(unit=unit)  # one submission at a time
         action = _action(unit, session, text, gave_up)
-        recorded = [Step(**step) for step in session.record]
+        recorded = [read_step(step) for step in session.record]
         course = Course(
             termination=Termination.COMPLETED if action else Termination.NO_ACTION,
             steps=(*recorded, *map(_claimed, claimed)),
@@ -278,6 +291,13 @@ def _action(unit: Unit, session: ExternalSession, text: str, gave_up: str) -> Ac
 def _claimed(step: Step) -> Step:
     """What an agent says of itself stays apart from what we saw: a claimed look-up is none."""
     return Step(step.stage, step.kind, step.summary, {"claimed": True, **({"data": step.data} if step.data else {})})
+
+
+def read_step(sent: JSON) -> Step:
+    """A stage or kind that the contract does not know keeps its name in the data."""
+    stage, kind = Stage(sent["stage"]), StepKind(sent["kind"])
+    own = {name: sent[name] for name, known in (("stage", stage), ("kind", kind)) if known != sent[name]}
+    return Step(stage, kind, sent["summary"], {**own, **sent["data"]})
 
 
 def _recorded(stage: str, kind: str, summary: str, **data: object) -> JSON:

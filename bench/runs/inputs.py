@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import Unpack
 
 from django.db import DatabaseError, InterfaceError
 
-from agents.contract import ActionKind, Evidence, Option, Search, SearchUnavailable, ServiceAway, TaskInput, Topic
+from agents.contract import (
+    ActionKind,
+    Evidence,
+    Search,
+    SearchOptions,
+    SearchUnavailable,
+    ServiceAway,
+    TaskInput,
+)
 from agents.registry import AgentSpec
 from bench.database import is_away, release_connection
-from bench.models import Dimension, Event, Task
+from bench.models import Event, Task
 from bench.runs.world import tool_specs_of
 from bench.search import HistorySearch
 
@@ -24,21 +32,6 @@ def task_input(task: Task) -> TaskInput:
         as_of=task.as_of,
         action_kind=ActionKind(task.scenario.action_kind),
         tools=tool_specs_of(task),
-        vocabulary=vocabulary(task.scenario.data_version),
-    )
-
-
-@lru_cache(maxsize=4)
-def vocabulary(data_version: str) -> tuple[Topic, ...]:
-    """Every dimension with its options; ``data_version`` only keys the cache."""
-    return tuple(
-        Topic(
-            slug=dimension.reference,
-            name=dimension.name,
-            question=dimension.question,
-            options=tuple(Option(**option) for option in dimension.options),
-        )
-        for dimension in Dimension.objects.select_related("domain").filter(data_version=data_version)
     )
 
 
@@ -58,13 +51,13 @@ class _GoldSearch:
     def __init__(self, task_id: int) -> None:
         self._task_id = task_id
 
-    def __call__(self, query: str, *, k: int = 10, **_: object) -> tuple[Evidence, ...]:
+    def __call__(self, query: str, **options: Unpack[SearchOptions]) -> tuple[Evidence, ...]:
         from bench.models import Checkpoint
 
         through = Checkpoint.evidence.through
         gold = through.objects.filter(checkpoint__task_id=self._task_id).values("event_id")
         try:
-            events = list(Event.objects.filter(pk__in=gold).order_by("-occurred_at", "-pk")[:k])
+            events = list(Event.objects.filter(pk__in=gold).order_by("-occurred_at", "-pk")[: options.get("k", 10)])
         except (DatabaseError, InterfaceError) as error:
             text = f"the gold events of task {self._task_id} cannot be read: {error}"
             raise (ServiceAway("PostgreSQL", text) if is_away(error) else SearchUnavailable(text)) from error

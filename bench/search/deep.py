@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from agents.contract import Engine, Evidence, Search
-from agents.toolkit.dates import search_window
+from bench.search.windows import search_window
 
 POOL = 200
 # Weights in standard deviations of the pool's scores, so that any engine's scale will do. On LoCoMo they lift

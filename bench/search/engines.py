@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,9 +15,7 @@ from pgvector import Vector
 
 from agents.contract import Engine, Evidence, SearchUnavailable, ServiceAway
 from agents.model.embeddings import EmbeddingError, EmbeddingUnavailable
-from agents.toolkit.comparing import Comparison
 from bench.database import is_away, release_connection
-from bench.search.comparing import compare_history
 from bench.search.deep import deep_search
 from bench.search.history import History, Scores, load_history
 from bench.search.sessions import standardised, with_sessions
@@ -57,11 +55,6 @@ class HistorySearch:
         with self._our_fault():
             history = load_history(self.persona_id, self.as_of, self.hidden)
             return search_history(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
-
-    def compare(self, queries: Sequence[str]) -> Comparison:
-        """Every visible event against every query; see ``agents.toolkit.comparing``."""
-        with self._our_fault():
-            return compare_history(load_history(self.persona_id, self.as_of, self.hidden), tuple(queries))
 
     @contextmanager
     def _our_fault(self) -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -15,7 +14,6 @@ import numpy as np
 import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
-from scipy import sparse
 
 from bench.models import Event
 
@@ -96,22 +94,6 @@ def index_scores(index: bm25s.BM25 | None, query: str, size: int) -> Scores:
     if index is None or not known:
         return np.zeros(size)
     return np.asarray(index.get_scores(known), dtype=np.float64)
-
-
-def index_table(index: bm25s.BM25 | None, queries: Sequence[str], size: int) -> NDArray[np.float32]:
-    """(documents, queries) what ``index_scores`` says of each query, in one product of sparse tables."""
-    if index is None:
-        return np.zeros((size, len(queries)), np.float32)
-    known = [[index.vocab_dict[word] for word in tokens(query) if word in index.vocab_dict] for query in queries]
-    terms = len(index.scores["indptr"]) - 1
-    weights = sparse.csc_matrix(
-        (index.scores["data"], index.scores["indices"], index.scores["indptr"]), shape=(size, terms)
-    )
-    columns = np.repeat(np.arange(len(queries)), [len(words) for words in known])
-    rows = np.array([word for words in known for word in words], dtype=np.int64)
-    asked = sparse.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(terms, len(queries)))
-    table: NDArray[np.float32] = (weights @ asked).toarray().astype(np.float32)
-    return table
 
 
 def _index(corpus: list[tuple[str, ...]]) -> bm25s.BM25 | None:

@@ -1,15 +1,14 @@
-"""A small fixed world for the agents' tests: a history, a vocabulary, a train desk, the stand-in without a server."""
+"""A small fixed world for the agents' tests: a history, a search over it, a train desk."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import Stemmer
@@ -17,22 +16,13 @@ import Stemmer
 from agents.contract import (
     JSON,
     ActionKind,
-    BadReply,
-    Engine,
     Evidence,
     Limits,
-    Option,
-    Reply,
+    SearchOptions,
     TaskInput,
-    ToolCall,
     ToolResult,
     ToolSpec,
-    Topic,
-    Usage,
 )
-from bench.reader.answers import answer
-from bench.reader.faults import MODELS
-from bench.reader.labels import Meaning
 
 AS_OF = datetime(2026, 3, 9, 9, 0, tzinfo=UTC)  # a Monday
 LIMITS = Limits(evidence_events=12, evidence_tokens=600)
@@ -79,63 +69,6 @@ def history() -> tuple[Evidence, ...]:
         events.append(Evidence(f"ev{number:02d}", at(day), channel, text))
     return tuple(events)
 
-
-_LABELS = {
-    "Woke two": Meaning("cue", "travel.seat", "aisle", ""),
-    "Got up often": Meaning("cue", "travel.seat", "aisle", ""),
-    "Stretching": Meaning("cue", "travel.seat", "aisle", ""),
-    "The carriage": Meaning("cue", "travel.quiet_zone", "quiet", ""),
-    "Somebody rang": Meaning("cue", "travel.quiet_zone", "quiet", ""),
-    "Vindaloo": Meaning("cue", "dining.spice", "fiery", ""),
-    "Curry with": Meaning("cue", "dining.spice", "fiery", ""),
-    "Dentist": Meaning("state_start", "", "", "dining.crown_off", {date(2026, 3, 5): date(2026, 3, 20)}),
-    "Paid for": Meaning("cue", "travel.fare", "cheapest", ""),
-}
-
-
-def labels(texts: Collection[str]) -> dict[str, Meaning]:
-    """What the reader takes the texts of the history for."""
-    starts = ((text, meaning) for text in texts for start, meaning in _LABELS.items() if text.startswith(start))
-    return dict(starts)
-
-
-def topic(slug: str, name: str, question: str, **options: str) -> Topic:
-    return Topic(
-        slug, name, question, tuple(Option(key, key.replace("_", " ").title(), text) for key, text in options.items())
-    )
-
-
-VOCABULARY = (
-    topic(
-        "travel.seat",
-        "Seat",
-        "Where on a train or plane to sit?",
-        aisle="Gets up often and does not want to ask anybody to move.",
-        window="Looks at the view and the clouds.",
-    ),
-    topic(
-        "travel.quiet_zone",
-        "Carriage",
-        "How loud may a ride be?",
-        quiet="Wants silence, phones off.",
-        table="Wants a table to work or draw together.",
-    ),
-    topic(
-        "dining.spice",
-        "Spice",
-        "How hot should a curry be?",
-        mild="No chillies.",
-        fiery="Hot chillies that make the eyes water.",
-    ),
-    topic(
-        "dining.texture",
-        "Texture",
-        "How hard may food be?",
-        soft="Soup and soft mash.",
-        crunchy="Crisp crusts and raw nuts.",
-    ),
-    topic("finance.risk", "Risk", "How to invest savings?", cautious="Bonds only.", bold="Shares and more shares."),
-)
 
 TRAINS: tuple[JSON, ...] = (
     {
@@ -194,7 +127,7 @@ BOOK_TRAIN = ToolSpec(
 def train_task(request: str = "Get a train to Leeds on Friday the 13th for two of us.", **changes: Any) -> TaskInput:
     values: dict[str, Any] = {
         "task_id": "task1", "domain": "travel", "scenario": "Book a train", "request": request, "as_of": AS_OF,
-        "action_kind": ActionKind.CALL_API, "tools": (SEARCH_TRAINS, BOOK_TRAIN), "vocabulary": VOCABULARY,
+        "action_kind": ActionKind.CALL_API, "tools": (SEARCH_TRAINS, BOOK_TRAIN),
     }  # fmt: skip
     return TaskInput(**{**values, **changes})
 
@@ -231,23 +164,13 @@ def _vector(text: str) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def embed(texts: list[str], kind: str) -> np.ndarray:
-    return np.stack([_vector(text) for text in texts])
-
-
 def search_over(events: Sequence[Evidence]) -> Callable[..., tuple[Evidence, ...]]:
     """A search by the same bag of stems, over these events."""
 
-    def search(
-        query: str,
-        *,
-        k: int = 10,
-        engine: Engine = Engine.HYBRID,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[Evidence, ...]:
+    def search(query: str, **options: Unpack[SearchOptions]) -> tuple[Evidence, ...]:
+        k, since, until = options.get("k", 10), options.get("since"), options.get("until")
         inside = [
-            e for e in events if (since is None or e.occurred_at >= since) and (until is None or e.occurred_at < until)
+            e for e in events if (since is None or e.occurred_at >= since) and (until is None or e.occurred_at <= until)
         ]
         if not query:
             return tuple(sorted(inside, key=lambda event: event.occurred_at, reverse=True)[:k])
@@ -256,57 +179,3 @@ def search_over(events: Sequence[Evidence]) -> Callable[..., tuple[Evidence, ...
         return tuple(sorted(scored, key=lambda event: (-event.score, event.event_id))[:k])
 
     return search
-
-
-class StandIn:
-    """The stand-in as an ``LLM``, in process. ``prompts`` are (stage, messages) of every call."""
-
-    def __init__(self, model: str = "offline") -> None:
-        self.model = model
-        self.prompts: list[tuple[str, list[Mapping[str, Any]]]] = []
-
-    def complete(
-        self, messages: Sequence[Mapping[str, Any]], *, stage: str, schema: JSON | None = None,
-        tools: Sequence[ToolSpec] = (), temperature: float = 0.0, max_tokens: int = 900,
-    ) -> Reply:  # fmt: skip
-        self.prompts.append((stage, list(messages)))
-        body: JSON = {"model": self.model, "messages": list(messages)}
-        if schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": stage, "schema": schema}}
-        if tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
-                }
-                for t in tools
-            ]
-        message = answer(body, MODELS[self.model], labels)
-        calls = tuple(
-            ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
-            for call in message["tool_calls"]
-        )
-        return Reply(
-            message["content"] or "", json.loads(message["content"]) if schema else None, calls, Usage(1, 10, 5, 0.0)
-        )
-
-
-class Scripted:
-    """An ``LLM`` that says what the test wrote for each stage, and stops with BadReply where it wrote nothing."""
-
-    def __init__(self, **replies: list[Reply]) -> None:
-        self.replies = replies
-        self.prompts: list[tuple[str, list[Mapping[str, Any]]]] = []
-
-    def complete(
-        self, messages: Sequence[Mapping[str, Any]], *, stage: str, schema: JSON | None = None,
-        tools: Sequence[ToolSpec] = (), temperature: float = 0.0, max_tokens: int = 900,
-    ) -> Reply:  # fmt: skip
-        self.prompts.append((stage, list(messages)))
-        if not self.replies.get(stage):
-            raise BadReply(f"nothing scripted for {stage}")
-        return self.replies[stage].pop(0)
-
-
-def prompts_of(llm: StandIn | Scripted, stage: str) -> list[str]:
-    return ["\n".join(str(m.get("content") or "") for m in messages) for name, messages in llm.prompts if name == stage]

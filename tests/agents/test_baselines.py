@@ -8,6 +8,8 @@ from agents.contract import (
     CallLimitReached,
     ContextOverflow,
     Reply,
+    Stage,
+    StepKind,
     Termination,
     ToolCall,
     Trajectory,
@@ -16,13 +18,14 @@ from agents.contract.serialise import from_json, to_json
 from agents.registry import AGENTS, AgentSpec, method_names, resolve
 from agents.runner import run_agent
 from agents.toolkit.budget import evidence_tokens
-from tests.agents.agent_world import LIMITS, Scripted, StandIn, TrainDesk, history, menu_task, search_over, train_task
+from tests.agents.agent_world import LIMITS, TrainDesk, history, menu_task, search_over, train_task
+from tests.agents.player import Player
 
 
 def run(spec, task, llm=None, desk=None, limits=LIMITS):
     spec = resolve(spec) if isinstance(spec, str) else spec
     return run_agent(
-        spec, task, llm=llm or StandIn(), search=search_over(history()), call_tool=desk or TrainDesk(), limits=limits
+        spec, task, llm=llm or Player(), search=search_over(history()), call_tool=desk or TrainDesk(), limits=limits
     )
 
 
@@ -62,6 +65,24 @@ def test_a_trajectory_of_another_format_is_refused() -> None:
         from_json(document)
 
 
+def test_a_trajectory_of_the_format_before_is_read_with_its_slugs_as_words() -> None:
+    document = to_json(run("iba", train_task())) | {"format": 1}
+    for item in document["evidence"]:
+        item["topic"] = item.pop("aspect")
+    for item in document["constraints"]:
+        item["dimension"] = "travel.seat"
+        del item["about"], item["counter"]
+    document["steps"][0]["stage"] = "topics"
+    read = from_json(document)
+    assert {item.about for item in read.constraints} == {"travel.seat"}
+    assert read.steps[0].stage is Stage.RETRIEVE
+    assert from_json(to_json(read)) == read
+
+
+def test_a_stage_that_the_contract_does_not_know_is_another_one() -> None:
+    assert (Stage("dream"), StepKind("dance")) == (Stage.OTHER, StepKind.NOTE)
+
+
 def test_an_unknown_method_is_named_with_what_is_allowed() -> None:
     with pytest.raises(ValueError, match="unknown method 'iba-luck'; allowed are iba, iba_fc, rag"):
         resolve("iba-luck")
@@ -79,11 +100,11 @@ def test_no_history_shows_no_event_and_recency_the_newest() -> None:
 
 
 def test_a_model_error_ends_the_run_as_it_says_and_keeps_the_steps() -> None:
-    llm = Scripted(look_up=[Reply("", {"calls": []})], topics=[Reply("", {"topics": ["travel.seat"]})])
-    done = run("iba", train_task(), llm)
+    done = run("iba", train_task(), Player(notes=[]))
     assert done.termination is Termination.BAD_OUTPUT
-    assert "nothing scripted for think" in done.error
-    assert [step.stage for step in done.steps][:3] == ["look_up", "topics", "retrieve"]
+    assert "nothing more is scripted for notes" in done.error
+    assert [step.stage for step in done.steps][:3] == [Stage.LOOK_UP, Stage.ACT, Stage.LOOK_UP]
+    assert Stage.RETRIEVE in {step.stage for step in done.steps}
     assert done.evidence
 
 
@@ -107,7 +128,7 @@ def test_an_agent_that_reports_too_much_evidence_loses_its_action() -> None:
 
 def test_an_agent_that_shows_what_it_does_not_report_is_caught() -> None:
     def sly(task, *, llm, search, **_):
-        llm.complete([{"role": "user", "content": search("", k=1)[0].text}], stage="draft")
+        llm.complete([{"role": "user", "content": search("", k=1)[0].text}], stage=Stage.ACT)
         return Trajectory(Termination.COMPLETED, action=Action(ActionKind.GENERATE, "x"))
 
     done = run(AgentSpec("sly", sly, "Sly"), menu_task())
@@ -116,7 +137,7 @@ def test_an_agent_that_shows_what_it_does_not_report_is_caught() -> None:
 
 
 def test_full_history_drops_the_oldest_half_until_it_fits() -> None:
-    class Narrow(StandIn):
+    class Narrow(Player):
         def complete(self, messages, **values):
             if len(str(messages)) > 2400:
                 raise ContextOverflow("too long")
@@ -130,15 +151,30 @@ def test_full_history_drops_the_oldest_half_until_it_fits() -> None:
 
 def test_react_stops_at_the_step_limit() -> None:
     reply = Reply("", tool_calls=(ToolCall("1", "search_history", {"query": "seat"}),))
-    done = run("react", train_task(), Scripted(react=[reply] * 20))
+    done = run("react", train_task(), Player(tools=[reply] * 20))
     assert done.termination is Termination.STEP_LIMIT
     assert len(done.evidence) <= LIMITS.evidence_events
 
 
 def test_react_that_only_talks_has_no_action() -> None:
-    assert (
-        run("react", train_task(), Scripted(react=[Reply("I would rather not.")])).termination is Termination.NO_ACTION
-    )
+    assert run("react", train_task(), Player(tools=[Reply("I would rather not.")])).termination is Termination.NO_ACTION
+
+
+def test_the_points_of_a_reminder_stand_at_the_end_and_those_that_cite_nothing_are_dropped() -> None:
+    points = {"points": [{"text": "Aisle.", "evidence": ["e2"]}, {"text": "Roof.", "evidence": ["e99"]}]}
+    llm = Player(points=[points])
+    done = run("reminder", train_task(), llm)
+    assert [item.text for item in done.constraints] == ["Aisle."]
+    assert done.constraints[0].evidence == (done.evidence[1].event_id,)
+    assert llm.of("arguments")[0].endswith("## Constraints\n[c1] Aisle.\n")
+
+
+def test_a_profile_is_written_without_the_request_and_all_of_it_reaches_the_action() -> None:
+    lines = "\n".join(f"Likes thing {number}." for number in range(30))
+    llm = Player(profile=[lines])
+    run("profile", train_task(), llm)
+    assert "Leeds" not in llm.of("profile")[0]
+    assert all(f"> Likes thing {number}." in llm.of("arguments")[0] for number in range(30))
 
 
 def test_tool_calls_are_limited() -> None:

@@ -1,83 +1,174 @@
 import json
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 
-from agents.contract import BadReply, Constraint, ConstraintKind, ConstraintStatus, Evidence, Reply
-from agents.methods.iba.agent import run
-from agents.methods.iba.consequences import consequences
-from agents.methods.iba.model import EvidenceNet
-from agents.methods.iba.retrieve import retrieve
-from agents.methods.iba.think import accept, think
-from agents.methods.iba.topics import asked_by_tools
+import pytest
+
+from agents.contract import (
+    BadReply,
+    Constraint,
+    ConstraintKind,
+    ConstraintStatus,
+    Evidence,
+    Limits,
+    Part,
+    Stage,
+    ToolSpec,
+)
+from agents.methods.iba.act import act
+from agents.methods.iba.agent import Parts, run
+from agents.methods.iba.retrieve import action_day, counter_evidence, look_ahead, retrieve
+from agents.methods.iba.stages import Alignment, Aspect, EvidenceNet, Outlook
+from agents.methods.iba.think import accept, consequences, think
 from agents.methods.iba.verify import repair
 from agents.toolkit.acting import Brief, Draft
-from agents.toolkit.arguments import cleaned, described, options_in, problems
+from agents.toolkit.arguments import cleaned, described, problems
 from bench.search.deep import deep_search
 from tests.agents.agent_world import (
     AS_OF,
     BOOK_TRAIN,
     LIMITS,
     TRAINS,
-    VOCABULARY,
-    Scripted,
-    StandIn,
     TrainDesk,
     history,
     menu_task,
-    prompts_of,
     search_over,
     train_task,
 )
+from tests.agents.player import Player, row
 
 EVENTS = history()
 SEAT = Constraint(
-    "c1", "travel.seat", "aisle", "Seat: Aisle. Gets up often.", evidence=("ev00",), status=ConstraintStatus.ACTIVE
+    "c1", "where to sit", "aisle", "Sits on the aisle.", evidence=("ev00",), status=ConstraintStatus.ACTIVE
 )
 GOOD = {"train_id": "t1", "date": "2026-03-13", "passengers": 2, "seat": "aisle"}
 ITEMS = TRAINS[:2]
+OUTLOOK = Outlook(
+    AS_OF,
+    (
+        Aspect("food", ("Curry house with hot chillies.", "Soup and soft mash, no chewing after the dentist.")),
+        Aspect("seat", ("An aisle place so that nobody has to move.", "By the window, looking at clouds.")),
+    ),
+)
 
 
-def checks(met: str, where: str = "seat") -> Reply:
-    return Reply("", {"checks": [{"id": "c1", "met": met, "where": where}]})
+def checks(met: str, where: str = "seat"):
+    return {"checks": [{"id": "c1", "met": met, "where": where}]}
 
 
-def arguments(**changes) -> Reply:
-    return Reply("", {"arguments": {**GOOD, **changes}})
+def arguments(**changes):
+    return {"arguments": {**GOOD, **changes}}
+
+
+def ids(net: EvidenceNet) -> set[str]:
+    return {item.event_id for item in net.evidence}
+
+
+def deep(llm: Player, limits: Limits = LIMITS, outlook: Outlook = OUTLOOK) -> EvidenceNet:
+    return retrieve(menu_task(), outlook, (), llm=llm, search=search_over(EVENTS), limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("when", "day"),
+    [
+        ("2026-03-13", datetime(2026, 3, 13, tzinfo=UTC)),
+        ("2026-03-13T19:00", datetime(2026, 3, 13, tzinfo=UTC)),
+        ("2026-03-01", AS_OF),  # over
+        ("on Friday", AS_OF),
+        ("", AS_OF),
+    ],
+)
+def test_the_day_of_the_action_is_a_date_ahead_or_now(when: str, day: datetime) -> None:
+    assert action_day(when, AS_OF) == day
+
+
+def test_aspects_without_words_are_dropped_and_of_two_of_one_name_the_first_is_kept() -> None:
+    named = [("Seat", ["a", "b"]), ("seat ", ["c", "d"]), (" ", ["e", "f"]), ("Food", ["", " "])]
+    answer = {"when": "", "aspects": [{"name": name, "behaviours": found} for name, found in named]}
+    outlook = look_ahead(train_task(), ITEMS, llm=Player(aspects=[answer]))
+    assert outlook == Outlook(AS_OF, (Aspect("Seat", ("a", "b")),))
 
 
 def test_deep_retrieval_finds_what_the_request_does_not_mention() -> None:
-    net = retrieve(menu_task(), llm=StandIn(), search=search_over(EVENTS), limits=LIMITS)
+    net = deep(Player(), replace(LIMITS, evidence_events=20))
     texts = " ".join(item.text for item in net.evidence)
     assert "crown off" in texts
-    assert "chillies" in texts
-    assert [step.kind for step in net.trace] == ["search", "code", "code"]
+    assert "aisle place" in texts
+    assert "now" in {item.aspect for item in net.evidence}
+    assert [step.stage for step in net.trace] == [Stage.RETRIEVE] * 2
 
 
-def test_retrieval_drops_topics_that_the_vocabulary_lacks() -> None:
-    llm = Scripted(topics=[Reply("", {"topics": ["travel.seat", "travel.moon", "travel.seat"]})])
-    assert retrieve(train_task(), llm=llm, search=search_over(EVENTS), limits=LIMITS).topics == ("travel.seat",)
+def test_every_aspect_has_its_share_and_an_eighth_of_the_budget_is_kept_back() -> None:
+    net = deep(Player(), replace(LIMITS, evidence_events=16))
+    assert len(net.evidence) == 14
+    found = [item.aspect for item in net.evidence]
+    assert min(found.count("food"), found.count("seat")) >= 2
 
 
-def test_a_parameter_that_offers_a_topics_options_asks_for_that_topic() -> None:
-    assert asked_by_tools(train_task()) == ("travel.seat",)
-    assert asked_by_tools(menu_task()) == ()
+def test_it_searches_on_with_what_the_model_asks_and_stops_when_nothing_new_comes() -> None:
+    ask = [{"queries": ["Dentist took the crown off", "wax out of a carpet"]}, {"queries": ["Wax out of a carpet"]}]
+    llm = Player(queries=ask)
+    net = deep(llm, outlook=Outlook(AS_OF, OUTLOOK.aspects[1:]))
+    assert {"Dentist took the crown off", "wax out of a carpet"} & {item.aspect for item in net.evidence}
+    assert len(llm.of("queries")) == 2  # the second answer repeats a query, so there is no third look
+    assert "## Aspects\n- seat\n" in llm.of("queries")[0]
+
+
+def test_what_was_looked_at_in_a_further_look_is_reported() -> None:
+    llm = Player(queries=lambda prompt: {"queries": []})
+    net = deep(llm)
+    shown = [item for item in EVENTS if item.text in llm.of("queries")[0]]
+    assert shown
+    assert {item.event_id for item in shown} <= ids(net)
+
+
+def test_neighbours_in_time_of_a_strong_event_are_looked_at() -> None:
+    beside = replace(EVENTS[9], event_id="beside", text="Same afternoon, something else", channel="chat")
+    search = search_over((*EVENTS, beside))
+    net = retrieve(
+        menu_task(), Outlook(AS_OF, OUTLOOK.aspects[:1]), (), llm=Player(), search=search,
+        limits=replace(LIMITS, evidence_events=20),
+    )  # fmt: skip
+    assert "beside" in ids(net)
+
+
+def test_counter_evidence_is_what_resembles_the_opposite_more_than_all_that_was_seen() -> None:
+    net = EvidenceNet(tuple(item for item in EVENTS if item.event_id in {"ev06", "ev07"}))  # hot curries
+    hot = replace(SEAT, counter="Dentist took the crown off, only soup and soft mash until the 20th.", strength=0.9)
+    wider = counter_evidence(net, [hot], task=menu_task(), search=search_over(EVENTS), limits=LIMITS)
+    assert "ev09" in ids(wider)
+    assert next(item for item in wider.evidence if item.event_id == "ev09").aspect == "against c1"
+    same = replace(SEAT, counter="Curry with hot chillies made my eyes water. Perfect.")
+    assert counter_evidence(net, [same], task=menu_task(), search=search_over(EVENTS), limits=LIMITS).evidence == (
+        net.evidence
+    )
+
+
+@pytest.mark.parametrize(("counter", "times"), [("", 1), ("Dentist took the crown off, only soup until the 20th.", 2)])
+def test_it_thinks_again_only_if_counter_evidence_came(counter: str, times: int) -> None:
+    few = replace(LIMITS, evidence_events=8)
+    answers = {"when": "", "aspects": [{"name": "curry", "behaviours": ["Curry house, vindaloo.", "Mild curry."]}]}
+    drawn = {"constraints": [row(counter=counter)]}
+    llm = Player(aspects=[answers], constraints=lambda prompt: drawn)
+    events = tuple(item for item in EVENTS if item.event_id not in {"ev24", "ev23"})
+    done = run(menu_task(), llm=llm, search=search_over(events), call_tool=TrainDesk(), limits=few)
+    assert done.action is not None
+    seen_at_first = "crown off" in llm.of("notes")[0]
+    assert len(llm.of("notes")) == (1 if seen_at_first else times)
 
 
 def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:
-    row = {
-        "dimension": "travel.seat", "value": "aisle", "text": "", "polarity": "for", "kind": "trait", "scope": "",
-        "valid_until": None, "strength": 0.8, "evidence": ["e1"],
-    }  # fmt: skip
-    raw = json.dumps({"constraints": [row, row, row]})
+    raw = json.dumps({"constraints": [row(), row(), row()]})
 
-    class Cut(StandIn):
+    class Cut(Player):
         def complete(self, messages, **values):
-            if values["stage"] == "constraints":
+            if "constraints" in (values.get("schema") or {}).get("properties", {}):
                 raise BadReply("cut off", raw[:-20])
             return super().complete(messages, **values)
 
-    found = think(train_task(), EvidenceNet(EVENTS, ("travel.seat",)), llm=Cut()).constraints
-    assert [(item.value, item.text) for item in found] == [
-        ("aisle", "Seat: Aisle. Gets up often and does not want to ask anybody to move.")
+    found = think(train_task(), EvidenceNet(EVENTS), llm=Cut()).constraints
+    assert [(item.about, item.value, item.text) for item in found] == [
+        ("where to sit", "aisle", "Sits on the aisle.")
     ] * 2
 
 
@@ -108,42 +199,36 @@ def test_deep_search_looks_into_the_time_that_a_question_names() -> None:
     assert "ev14" in {item.event_id for item in found}  # 2025-07-19 bank
 
 
-def test_a_constraint_without_a_known_citation_is_dropped() -> None:
-    rows = [
-        {"text": "Seat: Aisle.", "evidence": []},
-        {"text": "x", "evidence": ["e99"]},
-        {"text": "", "evidence": ["e1"]},
+def test_a_constraint_without_a_known_citation_or_without_words_is_dropped() -> None:
+    rows = [row([]), row(["e99"]), row(text="", about="", value="")]
+    assert accept(rows, EVENTS) == ()
+
+
+def test_dates_are_taken_where_they_are_dates_and_fit() -> None:
+    offered = [
+        row(["e10"], kind="state", valid_until="2026-03-20"),
+        row(["e10"], kind="state", valid_from="2026-03-07", valid_until="2026-03-07"),
+        row(["e10"], kind="state", valid_until="2026-01-01"),  # before it was seen: no end
+        row(["e10"], kind="state", valid_until="until the 20th"),
+        row(["e10"], kind="trait", valid_until="2026-03-20"),  # a trait has no end
     ]
-    assert accept(rows, EVENTS, VOCABULARY) == ()
+    found = accept(offered, EVENTS)
+    assert [item.valid_until and item.valid_until.date().isoformat() for item in found] == [
+        "2026-03-21",  # the 20th still counts
+        "2026-03-08",
+        None,
+        None,
+        None,
+    ]
+    assert found[0].valid_from == EVENTS[9].occurred_at
+    assert found[1].valid_from == datetime(2026, 3, 7, tzinfo=UTC)
 
 
-def test_an_unknown_value_stays_open_and_a_state_ends_when_its_text_says() -> None:
-    row = {
-        "text": "Soft.",
-        "evidence": ["e10"],
-        "dimension": "dining.texture",
-        "value": "liquid",
-        "kind": "state",
-        "valid_until": "2030-01-01",
-    }
-    (found,) = accept([row], EVENTS, VOCABULARY)
-    assert (found.dimension, found.value) == ("dining.texture", "")
-    assert found.valid_until is not None
-    assert found.valid_until.isoformat() == "2026-03-21T00:00:00+00:00"  # "until the 20th"
-
-
-def test_a_consequence_needs_a_running_state_cited_in_date_order() -> None:
-    row = {"dimension": "dining.texture", "value": "soft", "text": "Soft food.", "kind": "trait"}
-    offers = [{**row, "evidence": ["e10"]}, {**row, "evidence": ["e10", "e1"]}, {**row, "evidence": ["e1"]}]
-    llm = Scripted(consequences=[Reply("", {"constraints": offers})])
-    (found,) = consequences(menu_task(), EvidenceNet(EVENTS, ("dining.texture",)), (), llm=llm)
-    assert found.evidence == ("ev09",)
-    assert found.kind is ConstraintKind.STATE
-    assert found.valid_until == AS_OF.replace(hour=0, minute=0) + timedelta(days=12)
-
-
-def test_without_a_running_state_no_model_is_asked_for_consequences() -> None:
-    assert consequences(menu_task(), EvidenceNet(EVENTS[:3], ()), (), llm=Scripted()) == ()
+def test_consequences_are_constraints_like_others_and_need_something_to_follow_from() -> None:
+    llm = Player(consequences=[{"constraints": [row(["e10"], about="how hard", value="soft", kind="state")]}])
+    (found,) = consequences(menu_task(), EvidenceNet(EVENTS), (SEAT,), llm=llm)
+    assert (found.constraint_id, found.kind, found.evidence) == ("x1", ConstraintKind.STATE, ("ev09",))
+    assert consequences(menu_task(), EvidenceNet(EVENTS), (), llm=Player(consequences=[])) == ()
 
 
 def test_code_finds_what_is_wrong_with_arguments() -> None:
@@ -153,41 +238,91 @@ def test_code_finds_what_is_wrong_with_arguments() -> None:
     assert cleaned({**GOOD, "seat": None, "hat": 1}, BOOK_TRAIN) == {k: v for k, v in GOOD.items() if k != "seat"}
 
 
-def test_options_are_read_with_and_without_brackets() -> None:
-    wanted = {"aisle": "aisle seat", "window": "window seat"}
-    assert options_in("Seat to reserve (aisle = aisle seat; window = window seat)") == wanted
-    assert options_in("Seat to reserve: aisle = aisle seat; window = window seat") == wanted
-    assert "seat = aisle (aisle seat)" in described(GOOD, BOOK_TRAIN, ITEMS)
+def test_a_call_is_described_by_its_arguments_and_the_item_chosen() -> None:
+    assert described(GOOD, BOOK_TRAIN, ITEMS).splitlines()[4:] == [
+        "seat = aisle",
+        "item train_id = id: t1, title: Northbound 08:40, city: Leeds, departs: 08:40, coach: table to draw together,"
+        " price_eur: 40",
+    ]
 
 
 def test_an_unmet_constraint_is_repaired_once_and_the_better_draft_kept() -> None:
-    llm = Scripted(verify=[checks("no"), checks("yes")], draft=[arguments()])
-    best, steps = repair(
-        train_task(),
-        Draft(arguments={**GOOD, "seat": "window"}, items=ITEMS),
-        Brief(constraints=(SEAT,)),
-        llm=llm,
-        limits=LIMITS,
-    )
+    llm = Player(checks=[checks("no"), checks("yes")], arguments=[arguments()])
+    first = Draft(arguments={**GOOD, "seat": "window"}, items=ITEMS)
+    best, steps = repair(train_task(), first, Brief(constraints=(SEAT,)), llm=llm, limits=LIMITS)
     assert best.draft.arguments == GOOD
     assert [step.summary for step in steps] == ["Checked the first draft.", "Repair 1: kept."]
-    assert "## Failed checks\n- [c1] Seat: Aisle." in prompts_of(llm, "draft")[0]
+    assert "## Failed checks\n- [c1] Sits on the aisle." in llm.of("arguments")[0]
 
 
 def test_no_more_than_the_allowed_repairs_are_made() -> None:
     drafts = [arguments(passengers=number) for number in (3, 4, 5)]
-    llm = Scripted(verify=[checks("no")] * 4, draft=drafts)
+    llm = Player(checks=[checks("no")] * 4, arguments=drafts)
     first = Draft(arguments=GOOD, items=ITEMS)
     best, _ = repair(train_task(), first, Brief(constraints=(SEAT,)), llm=llm, limits=LIMITS)
-    assert len(llm.replies["draft"]) == 1
+    assert len(drafts) == 1
     assert best.draft == first  # none was better
 
 
-def test_a_running_state_decides_the_menu_and_the_links_cite_it() -> None:
-    done = run(menu_task(), llm=StandIn(), search=search_over(EVENTS), call_tool=TrainDesk(), limits=LIMITS)
+def test_an_unresolved_hard_constraint_leaves_the_argument_null_and_is_asked() -> None:
+    fields = BOOK_TRAIN.parameters["properties"]
+    seat = {**fields["seat"], "type": ["string", "null"], "enum": ["aisle", "window", None]}
+    schema = {**BOOK_TRAIN.parameters, "properties": {**fields, "seat": seat}}
+    task = train_task(tools=(train_task().tools[0], ToolSpec("book_train", "Buys the ticket.", schema, commits=True)))
+    left_open = tuple(
+        replace(SEAT, constraint_id=f"c{n}", value=value, strength=0.8, status=ConstraintStatus.UNRESOLVED)
+        for n, value in enumerate(("aisle", "window"), 1)
+    )
+    llm = Player(arguments=[arguments(seat=None)])
+    done = act(task, Alignment(left_open), EVENTS, TRAINS, llm=llm, call_tool=TrainDesk(), limits=LIMITS)
     assert done.action is not None
-    assert "Texture: Soft." in done.action.text
-    assert any("ev09" in link.evidence for link in done.links)
-    active = [item for item in done.constraints if item.status is ConstraintStatus.ACTIVE]
-    assert all(set(item.evidence) <= {event.event_id for event in done.evidence} for item in active)
-    assert {item.constraint_id for item in active} >= set(done.plan)
+    assert done.action.would_ask == ("seat",)
+    assert "## Unresolved\n[c1]" in llm.of("arguments")[0]
+
+
+def test_links_lead_from_the_argument_to_the_events_that_its_constraint_cites() -> None:
+    llm = Player(arguments=[arguments()], checks=[checks("yes")])
+    done = act(train_task(), Alignment((SEAT,)), EVENTS, TRAINS, llm=llm, call_tool=TrainDesk(), limits=LIMITS)
+    assert [(link.part, link.constraint_id, link.evidence) for link in done.links] == [
+        (Part.argument("seat"), "c1", ("ev00",))
+    ]
+
+
+@pytest.mark.parametrize("where", ["", "roof", "0", "9"])
+def test_a_check_that_names_no_place_gives_no_link(where: str) -> None:
+    llm = Player(arguments=[arguments()], checks=[checks("yes", where)])
+    done = act(train_task(), Alignment((SEAT,)), EVENTS, TRAINS, llm=llm, call_tool=TrainDesk(), limits=LIMITS)
+    assert done.links == ()
+
+
+def test_the_whole_line_keeps_to_the_model_calls_that_every_method_has() -> None:
+    """Even with further looks, counter-evidence and two repairs."""
+    llm = Player(
+        queries=lambda prompt: {"queries": [f"something else {len(prompt)}"]},
+        constraints=lambda prompt: {"constraints": [row(scope="at sea", counter="Window seats only.")]},
+        scopes=lambda prompt: {"scopes": [{"id": "s1", "holds": "yes"}]},
+        checks=lambda prompt: checks("no"),
+        arguments=lambda prompt: arguments(passengers=len(prompt)),
+    )
+    done = run(train_task(), llm=llm, search=search_over(EVENTS), call_tool=TrainDesk(), limits=LIMITS)
+    assert done.action is not None
+    assert len(llm.prompts) <= LIMITS.model_calls
+
+
+def test_each_ablation_lacks_its_part_and_nothing_else() -> None:
+    def kinds(**parts: bool) -> set[str]:
+        llm = Player()
+        run(
+            train_task(),
+            llm=llm,
+            search=search_over(EVENTS),
+            call_tool=TrainDesk(),
+            limits=LIMITS,
+            parts=Parts(**parts),
+        )
+        return {kind for kind, _ in llm.prompts}
+
+    whole = kinds()
+    assert whole - kinds(deep_retrieval=False) == {"queries"}
+    assert whole - kinds(broad_thinking=False) == {"notes", "constraints", "consequences", "plan", "checks"}
+    assert whole - kinds(synthesis=False) == {"plan", "checks"}

@@ -1,77 +1,78 @@
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.contract import Evidence, Limits
-from agents.methods.iba.select import STATE, Candidate, choose, fold
+from agents.methods.iba.select import Basket, Lane, folded, signals, standing_out
 from agents.toolkit.budget import evidence_tokens, fit
 from tests.agents.agent_world import LIMITS, at, history
 
 
-def candidate(event_id: str, day: str, text: str, topic: str = "t", signal: float = 1.0) -> Candidate:
-    return Candidate(Evidence(event_id, at(day), "note", text), topic, signal)
+def event(event_id: str, day: str, text: str, score: float = 0.0) -> Evidence:
+    return Evidence(event_id, at(day), "note", text, score)
 
 
-def test_near_copies_become_support_of_the_newest() -> None:
-    old = candidate("a", "2026-03-01", "two coffees at the corner shop")
-    new = candidate("b", "2026-03-03", "Two coffees at the corner shop!")
-    (kept,) = fold([old, new])
-    assert (kept.event.event_id, kept.event.support) == ("b", ("a",))
+def test_copies_become_support_of_the_newest() -> None:
+    old = event("a", "2026-03-01", "two coffees at the corner shop, 5.20")
+    new = event("b", "2026-03-03", "Two coffees at the corner shop! 6.10")
+    standing = folded([old, new])
+    assert standing["a"] == standing["b"] == replace(new, support=("a",))
 
 
-def test_opposite_polarity_is_never_folded() -> None:
-    one = candidate("a", "2026-03-01", "I eat fish on any day of the week now, with lemon")
-    other = candidate("b", "2026-03-02", "I never eat fish on any day of the week now, with lemon")
-    assert len(fold([one, other])) == 2
+def test_one_word_more_makes_two_messages() -> None:
+    one = event("a", "2026-03-01", "I eat fish on any day of the week now, with lemon")
+    other = event("b", "2026-03-02", "I never eat fish on any day of the week now, with lemon")
+    assert len({found.event_id for found in folded([one, other]).values()}) == 2
 
 
 def test_a_repetition_after_months_is_not_folded() -> None:
-    assert (
-        len(fold([candidate("a", "2025-03-01", "same words here"), candidate("b", "2026-03-01", "same words here")]))
-        == 2
-    )
+    found = folded([event("a", "2025-03-01", "same words here"), event("b", "2026-03-01", "same words here")])
+    assert found["a"].event_id == "a"
 
 
 def test_folding_does_not_depend_on_the_order() -> None:
-    found = [
-        Candidate(event, "t", 1.0)
-        for event in (*history(), *(replace(e, event_id=f"x{e.event_id}") for e in history()))
-    ]
-    assert fold(found) == fold(found[::-1])
+    found = [*history(), *(replace(e, event_id=f"x{e.event_id}") for e in history())]
+    assert folded(found) == folded(found[::-1])
 
 
-def test_a_running_state_has_a_slot_even_with_a_weak_signal() -> None:
-    strong = [candidate(f"s{n}", "2026-02-01", f"strong number {n} of many", signal=5.0 + n) for n in range(20)]
-    state = candidate("state", "2026-03-05", "nothing hard to chew until the 20th", topic=STATE, signal=0.01)
-    chosen = choose([*strong, state], weights={"t": 1.0, STATE: 0.1}, limits=LIMITS)
-    assert "state" in {event.event_id for event in chosen}
+def test_a_signal_counts_deviations_of_the_best_of_an_aspects_searches() -> None:
+    first = (event("a", "2026-01-01", "x", 3.0), event("b", "2026-01-01", "y", 1.0))  # mean 2, deviation 1
+    second = (event("b", "2026-01-01", "y", 9.0), event("c", "2026-01-01", "z", 5.0))  # mean 7, deviation 2
+    assert signals([first, second]) == {"a": 1.0, "b": 1.0, "c": -1.0}
 
 
-def test_counter_evidence_has_a_slot() -> None:
-    limits = replace(LIMITS, evidence_events=4)
-    plain = [candidate(f"p{n}", "2025-06-01", f"steak number {n} was great {n * 'x'}", signal=5.0) for n in range(9)]
-    turn = candidate("turn", "2026-02-01", "I no longer eat steak", signal=0.01)
-    chosen = choose([*plain, turn], weights={"t": 1.0}, limits=limits)
-    assert "turn" in {event.event_id for event in chosen}
+def test_what_fits_every_aspect_stands_out_in_none() -> None:
+    told = standing_out({"one": {"all": 2.0, "own": 2.0}, "two": {"all": 2.0, "other": 0.0}})
+    # "own" is not among the hits of "two", whose worst is 0: its mean is (2 + 0) / 2
+    assert told["one"] == pytest.approx({"all": 0.0, "own": 1.0})
 
 
-def test_every_topic_gets_its_share() -> None:
-    loud = [candidate(f"l{n}", "2026-01-01", f"loud {n} {chr(97 + n) * 4}", "loud", 9.0) for n in range(15)]
-    quiet = [candidate(f"q{n}", "2026-01-02", f"quiet {n} {chr(97 + n) * 5}", "quiet", 0.1) for n in range(15)]
-    chosen = choose([*loud, *quiet], weights={"loud": 1.0, "quiet": 1.0}, limits=replace(LIMITS, evidence_events=10))
-    assert sum(event.topic == "quiet" for event in chosen) == 5
+def test_lanes_take_turns_and_a_short_one_leaves_its_turn() -> None:
+    loud = Lane("loud", tuple(event(f"l{n}", "2026-01-01", f"loud {n}") for n in range(9)))
+    quiet = Lane("quiet", (event("q0", "2026-01-02", "quiet"),))
+    basket = Basket(LIMITS)
+    assert basket.take_turns([loud, quiet], 4) == 4
+    assert [(found.event_id, found.aspect) for found in basket.taken] == [
+        ("l0", "loud"), ("q0", "quiet"), ("l1", "loud"), ("l2", "loud"),
+    ]  # fmt: skip
+
+
+def test_an_event_folded_into_one_that_was_taken_is_not_taken_again() -> None:
+    basket = Basket(LIMITS)
+    basket.take_turns([Lane("", (replace(event("b", "2026-01-02", "x"), support=("a",)),))], 1)
+    assert basket.take_turns([Lane("", (event("a", "2026-01-01", "x"),))], 1) == 0
 
 
 @settings(deadline=None)
-@given(st.integers(0, 30), st.integers(0, 400), st.lists(st.integers(0, 24), max_size=40))
-def test_the_budget_holds_whatever_is_found(events: int, tokens: int, picks: list[int]) -> None:
+@given(st.integers(0, 30), st.integers(0, 400), st.floats(0, 1), st.lists(st.integers(0, 24), max_size=40))
+def test_the_budget_holds_whatever_is_found(events: int, tokens: int, reserve: float, picks: list[int]) -> None:
     limits = Limits(evidence_events=events, evidence_tokens=tokens)
-    found = [Candidate(history()[pick], f"t{pick % 3}", pick / 10) for pick in picks]
-    for chosen in (
-        choose(found, weights={"t0": 1.0, "t1": 0.5}, limits=limits),
-        fit([c.event for c in found], limits),
-    ):
-        assert len(chosen) <= events
-        assert evidence_tokens(chosen) <= tokens
-        assert len({event.event_id for event in chosen}) == len(chosen)
+    found = [history()[pick] for pick in picks]
+    basket = Basket(limits)
+    basket.take_turns([Lane("a", tuple(found[::2])), Lane("b", tuple(found[1::2]))], 99, reserve)
+    for chosen, share in ((tuple(basket.taken), 1 - reserve), (fit(found, limits), 1.0)):
+        assert len(chosen) <= events * share
+        assert evidence_tokens(chosen) <= tokens * share
+        assert len({one.event_id for one in chosen}) == len(chosen)

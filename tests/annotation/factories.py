@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
-from agents.contract import Action, ActionKind, Step, Termination
+from agents.contract import Action, ActionKind, Stage, Step, StepKind, Termination
 from agents.contract import Trajectory as Recorder
 from agents.contract.serialise import to_json
 from bench.grading.store import append_verdicts, rubric_version, rule_verdicts, score_trajectories
@@ -169,10 +169,15 @@ def act(run: Run, task: Task, method: str) -> Trajectory:
 
 def _steps(method: str, calls: bool, arguments: dict[str, object]) -> tuple[Step, ...]:
     hidden = (
-        Step("retrieve", "search", f"{method} ran 7 searches", {}),
-        Step("act", "model", f"Asked {MODEL}.", {"reply": f"I am {MODEL}"}),
-        Step("act", "tool", "Called search_history.", {"tool": "search_history", "arguments": {"query": "jaw"}}),
-        Step("align", "code", "1 of 4 constraints hold here and now.", {}),
+        Step(Stage.RETRIEVE, StepKind.SEARCH, f"{method} ran 7 searches", {}),
+        Step(Stage.ACT, StepKind.MODEL, f"Asked {MODEL}.", {"reply": f"I am {MODEL}"}),
+        Step(
+            Stage.ACT,
+            StepKind.TOOL,
+            "Called search_history.",
+            {"tool": "search_history", "arguments": {"query": "jaw"}},
+        ),
+        Step(Stage.ALIGN, StepKind.CODE, "1 of 4 constraints hold here and now.", {}),
     )
     if not calls:
         return hidden
@@ -180,8 +185,8 @@ def _steps(method: str, calls: bool, arguments: dict[str, object]) -> tuple[Step
     made = {"tool": "book_table", "arguments": arguments, "ok": True, "accepted": True}
     return (
         *hidden,
-        Step("act", "tool", "Called find_tables.", {**found, "content": {"items": ITEMS, "total": 2}}),
-        Step("act", "tool", "Called book_table.", {**made, "content": {"confirmation": "done"}}),
+        Step(Stage.ACT, StepKind.TOOL, "Called find_tables.", {**found, "content": {"items": ITEMS, "total": 2}}),
+        Step(Stage.ACT, StepKind.TOOL, "Called book_table.", {**made, "content": {"confirmation": "done"}}),
     )
 
 

@@ -57,8 +57,9 @@ def test_no_text_stands_twice(catalogue: Catalogue):
     assert len(texts) == len(set(texts))
 
 
-def test_the_vocabulary_holds_no_cue(catalogue: Catalogue):
-    words = "\n".join(f"{t.question} {o.label} {o.description}" for t in catalogue.vocabulary for o in t.options)
+def test_what_describes_a_dimension_holds_no_cue(catalogue: Catalogue):
+    dimensions = [dimension for data in catalogue.domains.values() for dimension in data.dimensions.values()]
+    words = "\n".join(f"{d.question} {value.label} {value.description}" for d in dimensions for value in d.values)
     assert not [cue.text for _, cue in all_texts(catalogue) if cue.text in words]
 
 

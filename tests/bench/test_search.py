@@ -9,10 +9,9 @@ from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventLabel, EventVector, Persona
 from bench.search import HistorySearch
-from bench.search.comparing import forget_comparisons
 from bench.search.engines import standardised
 from bench.search.history import forget
-from bench.search.vectors import embed_texts, index_events
+from bench.search.vectors import index_events
 
 DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TEXTS = (
@@ -28,7 +27,6 @@ TEXTS = (
 @pytest.fixture
 def persona(db: None, embeddings: None) -> Persona:
     forget()
-    forget_comparisons()
     events = [ImportedEvent(DAY + timedelta(days=n), "note", text) for n, text in enumerate(TEXTS)]
     dataset = write_histories("six", "jsonl", {"ana": events})
     found = dataset.personas.get()
@@ -105,19 +103,6 @@ def test_standardised_scores_have_mean_0_and_deviation_1():
     assert standardised(np.array([5.0, 5.0])).tolist() == [0, 0]
 
 
-def test_a_comparison_says_the_same_as_single_searches_and_as_the_embedding_of_texts(persona: Persona):
-    queries = ("dentist crown", "toothache")
-    search = HistorySearch(persona.pk, DAY + timedelta(days=5))
-    table = search.compare(queries)
-    assert [event.text for event in table.events] == list(TEXTS[:5])
-    for column, query in enumerate(queries):
-        single = {hit.event_id: hit.score for hit in search(query, k=6, engine=Engine.BM25)}
-        found = {event.event_id: float(table.lexical[row, column]) for row, event in enumerate(table.events)}
-        assert found == pytest.approx(single, abs=1e-5)
-    cosines = embed_texts(TEXTS[:5], kind="passage") @ embed_texts(queries, kind="passage").T
-    assert table.dense == pytest.approx(cosines, abs=1e-5)
-
-
 @pytest.mark.parametrize("engine", list(Engine))
 def test_what_is_hidden_of_a_domain_is_found_by_no_engine(persona: Persona, engine: Engine):
     teeth = Event.objects.filter(persona=persona, text__icontains="dentist")
@@ -126,13 +111,11 @@ def test_what_is_hidden_of_a_domain_is_found_by_no_engine(persona: Persona, engi
     search = HistorySearch(persona.pk, DAY + timedelta(days=9), hidden="healthcare")
     assert sorted(texts(search("dentist crown", k=6, engine=engine))) == sorted(rest)
     assert texts(search("", k=6)) == rest[::-1]
-    assert [event.text for event in search.compare(("dentist", "crown")).events] == rest
     assert len(HistorySearch(persona.pk, DAY + timedelta(days=9), hidden="travel")("dentist", k=6)) == 6
 
 
 def test_neighbours_and_sessions_speak_for_an_event(db: None, embeddings: None):
     forget()
-    forget_comparisons()
     texts = ("Where did you buy the kayak?", "At the harbour, from Ned", "Rain again", "The bins are full")
     events = [
         ImportedEvent(DAY + timedelta(hours=n), "chat", text, session="a" if n < 2 else "b")

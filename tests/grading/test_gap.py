@@ -1,4 +1,8 @@
-"""Each class of the gap is proved by a trajectory planted to end there."""
+"""Each class of the gap is proved by a trajectory planted to end there.
+
+Agents use their own words, so what a constraint is about is told by the events that it cites: "gold" shows what holds
+now, "old" what held before or holds elsewhere, "a joke" and "ana's wish" show nothing.
+"""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,8 +15,9 @@ from agents.contract import (
     Constraint,
     ConstraintStatus,
     Evidence,
-    Polarity,
+    Stage,
     Step,
+    StepKind,
     Termination,
     Trajectory,
 )
@@ -28,18 +33,19 @@ from bench.grading.gap import (
 from bench.grading.types import VerdictValue
 
 FAIL = VerdictValue.FAIL
-GOLD = CheckpointGold("dining.texture", "soft", frozenset({"gold"}), frozenset({"crunchy"}), part="dish")
+GOLD = CheckpointGold(frozenset({"gold"}), frozenset({"old"}), part="dish")
 DAY = datetime(2026, 3, 11, tzinfo=UTC)
-STAGES = tuple(Step(stage, "model", stage) for stage in ("retrieve", "think", "align", "plan", "act"))
+STAGES = tuple(
+    Step(stage, StepKind.MODEL, stage) for stage in (Stage.RETRIEVE, Stage.THINK, Stage.ALIGN, Stage.PLAN, Stage.ACT)
+)
 
 
 def seen(event_id, **more):
     return Evidence(event_id, DAY, "calendar", "crown comes off", **more)
 
 
-def drawn(value="soft", status=ConstraintStatus.ACTIVE, name="c1", **more):
-    fields = {"dimension": "dining.texture", "evidence": ("gold",), "text": "Soft food"} | more
-    return Constraint(name, value=value, status=status, **fields)
+def drawn(*cites, status=ConstraintStatus.ACTIVE, name="c1"):
+    return Constraint(name, "food", "soft", "Soft food", evidence=cites or ("gold",), status=status)
 
 
 CUE = (seen("gold"),)
@@ -67,7 +73,7 @@ def test_a_cue_that_was_never_retrieved():
 
 
 def test_a_stale_constraint_without_the_new_cue_was_lost_in_retrieval():
-    assert stage(planted(drawn("crunchy", evidence=("old",)), evidence=(seen("old"),))) is GapStage.NOT_RETRIEVED
+    assert stage(planted(drawn("old"), evidence=(seen("old"),))) is GapStage.NOT_RETRIEVED
 
 
 def test_a_cue_folded_into_a_near_duplicate_counts_as_retrieved():
@@ -75,40 +81,21 @@ def test_a_cue_folded_into_a_near_duplicate_counts_as_retrieved():
 
 
 def test_a_retrieved_cue_from_which_nothing_was_drawn():
-    other = drawn(name="c2", dimension="travel.seat", evidence=("noise",))
     assert stage(planted()) is GapStage.NO_CONSTRAINT
-    assert stage(planted(other)) is GapStage.NO_CONSTRAINT
+    assert stage(planted(drawn("noise", name="c2"))) is GapStage.NO_CONSTRAINT
 
 
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        drawn("crunchy"),
-        drawn(status=ConstraintStatus.EXPIRED),
-        drawn(status=ConstraintStatus.OUT_OF_SCOPE),
-        drawn(status=ConstraintStatus.OVERRIDDEN),
-        drawn(status=ConstraintStatus.UNRESOLVED),
-        drawn(status=ConstraintStatus.DRAFT),
-        drawn(polarity=Polarity.AGAINST),
-        drawn("", evidence=("noise",)),
-    ],
-    ids=[
-        "stale",
-        "expired",
-        "wrong scope",
-        "wrong winner",
-        "left open",
-        "never aligned",
-        "inverted",
-        "no value",
-    ],
-)
-def test_a_constraint_that_was_resolved_wrongly(constraint):
-    assert stage(planted(constraint)) is GapStage.RESOLVED_WRONGLY
+@pytest.mark.parametrize("status", set(ConstraintStatus) - {ConstraintStatus.ACTIVE})
+def test_a_constraint_that_was_set_aside_was_resolved_wrongly(status):
+    assert stage(planted(drawn(status=status))) is GapStage.RESOLVED_WRONGLY
+
+
+def test_what_was_drawn_from_stale_events_alone_was_resolved_wrongly():
+    assert stage(planted(drawn("old"))) is GapStage.RESOLVED_WRONGLY
 
 
 def test_right_and_wrong_both_active_and_the_wrong_one_planned():
-    assert stage(planted(drawn(), drawn("crunchy", name="c2"), plan=("c2",))) is GapStage.RESOLVED_WRONGLY
+    assert stage(planted(drawn(), drawn("old", name="c2"), plan=("c2",))) is GapStage.RESOLVED_WRONGLY
 
 
 def test_asking_for_what_the_history_settles_is_a_wrong_resolution():
@@ -119,7 +106,7 @@ def test_asking_for_what_the_history_settles_is_a_wrong_resolution():
 
 def test_a_right_constraint_that_is_not_in_the_plan():
     assert stage(planted(drawn(), plan=())) is GapStage.NOT_IN_PLAN
-    assert stage(planted(drawn(), drawn(name="c2", dimension="travel.seat"), plan=("c2",))) is GapStage.NOT_IN_PLAN
+    assert stage(planted(drawn(), drawn("noise", name="c2"), plan=("c2",))) is GapStage.NOT_IN_PLAN
 
 
 def test_a_planned_constraint_that_is_not_in_the_action():
@@ -140,52 +127,45 @@ def test_done_but_judged_wrong():
     assert stage(planted(drawn()), human_overruled=True) is GapStage.JUDGED_WRONG
 
 
-ELSEWHERE = replace(GOLD, elsewhere_values=GOLD.superseded_values)  # crunchy holds in a state that is over
+ELSEWHERE = replace(GOLD, losing_holds_elsewhere=True)  # "old" shows what holds in a state that is over
 MISLED = replace(GOLD, distractor_event_ids=frozenset({"ana's wish", "a joke"}))
 
 
 def test_a_value_that_holds_elsewhere_was_applied_here():
-    assert stage(planted(drawn("crunchy")), ELSEWHERE) is GapStage.OVER_APPLIED
-    both = planted(drawn(), drawn("crunchy", name="c2"), plan=("c2",))
+    assert stage(planted(drawn("old")), ELSEWHERE) is GapStage.OVER_APPLIED
+    both = planted(drawn(), drawn("old", name="c2"), plan=("c2",))
     assert stage(both, ELSEWHERE) is GapStage.OVER_APPLIED
-    assert stage(planted(drawn("crunchy")), GOLD) is GapStage.RESOLVED_WRONGLY  # it held once: stale
+    assert stage(planted(drawn("old")), GOLD) is GapStage.RESOLVED_WRONGLY  # it held once: stale
 
 
 def test_a_constraint_from_distractors_alone_was_applied():
-    assert stage(planted(drawn("mild", evidence=("a joke", "ana's wish"))), MISLED) is GapStage.OVER_APPLIED
-    assert stage(planted(drawn("mild", evidence=("a joke", "gold"))), MISLED) is GapStage.RESOLVED_WRONGLY
-    assert stage(planted(drawn("mild", evidence=())), MISLED) is GapStage.RESOLVED_WRONGLY
+    assert stage(planted(drawn("a joke", "ana's wish")), MISLED) is GapStage.OVER_APPLIED
+    assert stage(planted(drawn("a joke", "gold")), MISLED) is GapStage.NOT_IN_ACTION  # it saw the cue, too
+    assert stage(planted(drawn("a joke", "old")), MISLED) is GapStage.RESOLVED_WRONGLY
 
 
 def test_what_was_set_aside_or_not_planned_was_not_applied():
-    expired = drawn("crunchy", status=ConstraintStatus.EXPIRED)
+    expired = drawn("old", status=ConstraintStatus.EXPIRED)
     assert stage(planted(expired), ELSEWHERE) is GapStage.RESOLVED_WRONGLY
-    assert stage(planted(drawn("crunchy"), plan=("c9",)), ELSEWHERE) is GapStage.RESOLVED_WRONGLY
-    against = drawn("crunchy", polarity=Polarity.AGAINST)
-    assert stage(planted(against, plan=()), ELSEWHERE) is GapStage.NOT_IN_PLAN
+    assert stage(planted(drawn("old"), plan=("c9",)), ELSEWHERE) is GapStage.RESOLVED_WRONGLY
 
 
 def test_applied_beside_another_wrong_winner_is_a_wrong_resolution():
-    mixed = planted(drawn("crunchy"), drawn("mild", name="c2"), plan=("c1", "c2"))
-    assert stage(mixed, ELSEWHERE) is GapStage.RESOLVED_WRONGLY
+    mixed = planted(drawn("a joke"), drawn("old", name="c2"), plan=("c1", "c2"))
+    assert stage(mixed, MISLED) is GapStage.RESOLVED_WRONGLY
 
 
 def test_over_application_needs_the_cue_to_have_been_seen():
-    assert stage(planted(drawn("crunchy"), evidence=(seen("old"),)), ELSEWHERE) is GapStage.NOT_RETRIEVED
+    assert stage(planted(drawn("old"), evidence=(seen("old"),)), ELSEWHERE) is GapStage.NOT_RETRIEVED
 
 
 def test_a_baseline_without_constraints_is_known_by_retrieval_only():
     assert stage(planted(evidence=(), steps=(), plan=())) is GapStage.NOT_RETRIEVED
-    assert stage(planted(steps=(Step("retrieve", "search", "10 events"),), plan=())) is GapStage.NOT_ACTED
-
-
-def test_a_constraint_in_free_text_is_matched_by_the_events_it_cites():
-    assert stage(planted(drawn("", dimension=""))) is GapStage.NOT_IN_ACTION
-    assert stage(planted(drawn("", dimension="", evidence=("noise",)))) is GapStage.NO_CONSTRAINT
+    assert stage(planted(steps=(Step(Stage.RETRIEVE, StepKind.SEARCH, "10 events"),), plan=())) is GapStage.NOT_ACTED
 
 
 def test_what_cannot_be_known_is_unknown():
-    assert stage(planted(), CheckpointGold("", "", frozenset())) is GapStage.UNKNOWN
+    assert stage(planted(), CheckpointGold(frozenset())) is GapStage.UNKNOWN
     assert stage(replace(planted(), termination=Termination.MODEL_ERROR)) is GapStage.UNKNOWN
 
 
@@ -196,20 +176,20 @@ def test_nothing_is_lost_without_a_failure(verdict):
 
 def test_over_applications_name_constraints_that_should_not_hold():
     trajectory = planted(
-        drawn("crunchy"),
-        drawn("soft", name="c2"),
-        drawn("aisle", name="c3", dimension="travel.seat", evidence=("a joke",)),
-        drawn("beer", name="c4", dimension="dining.drink"),
-        drawn("crunchy", name="c5", status=ConstraintStatus.EXPIRED),
-        drawn("soft", name="c6", polarity=Polarity.AGAINST),
-        drawn("crunchy", name="c7", polarity=Polarity.AGAINST),
-        drawn("crunchy", name="c8"),
+        drawn("old"),
+        drawn("gold", name="c2"),
+        drawn("a joke", name="c3"),
+        drawn("noise", name="c4"),
+        drawn("old", name="c5", status=ConstraintStatus.EXPIRED),
+        drawn("old", "a joke", name="c6"),
+        drawn("old", "gold", name="c7"),
+        drawn("old", name="c8"),
         plan=("c1", "c2", "c3", "c4", "c5", "c6", "c7"),
     )
-    assert over_applications(trajectory, {"dining.texture": "soft"}, {"a joke"}) == (
-        OverApplication("c1", "dining.texture", "crunchy", "soft holds"),
-        OverApplication("c3", "travel.seat", "aisle", "drawn from events that show no preference"),
-        OverApplication("c6", "dining.texture", "soft", "soft holds"),
+    assert over_applications(trajectory, frozenset({"a joke"}), frozenset({"old"})) == (
+        OverApplication("c1", "drawn from what does not hold here"),
+        OverApplication("c3", "drawn from events that show no preference"),
+        OverApplication("c6", "drawn from what does not hold here"),
     )
 
 

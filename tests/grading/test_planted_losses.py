@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.contract import Constraint, ConstraintStatus, Evidence, Step, Termination
+from agents.contract import Constraint, ConstraintStatus, Evidence, Stage, Step, StepKind, Termination
 from agents.contract import Trajectory as Recorder
 from agents.contract.serialise import from_json, to_json
 from bench.grading.gap import GapStage
-from bench.grading.store import gold_measures, score_trajectories
+from bench.grading.gold import gold_measures
+from bench.grading.store import score_trajectories
 from bench.models import CheckpointScore, Event, EventLabel, Run, Trajectory
 from bench.results.report import results_of
 from tests.annotation.factories import PANEL, grade, judge, make_cast, make_run
@@ -18,7 +19,9 @@ from tests.annotation.factories import PANEL, grade, judge, make_cast, make_run
 pytestmark = pytest.mark.django_db
 
 DAY = datetime(2025, 3, 11, tzinfo=UTC)
-STEPS = tuple(Step(stage, "code", stage) for stage in ("retrieve", "think", "align", "plan", "act"))
+STEPS = tuple(
+    Step(stage, StepKind.CODE, stage) for stage in (Stage.RETRIEVE, Stage.THINK, Stage.ALIGN, Stage.PLAN, Stage.ACT)
+)
 
 
 def preference(run: Run) -> CheckpointScore:
@@ -27,16 +30,20 @@ def preference(run: Run) -> CheckpointScore:
     return scores.filter(checkpoint__kind="preference", checkpoint__rule__isnull=True).order_by("pk").first()
 
 
-def distractor(persona_id: int) -> str:
+def event_of(persona_id: int, role: str, value: str = "crunchy") -> str:
+    """A further event of the persona that is labelled like that; its id."""
     event = Event.objects.create(
-        persona_id=persona_id, position=9, occurred_at=DAY, channel="note", text="Ana wants crackling.", text_sha256="x"
-    )
-    EventLabel.objects.create(event=event, role="distractor", dimension="dining.texture", value="crunchy")
+        persona_id=persona_id, position=Event.objects.count() + 90, occurred_at=DAY, channel="note",
+        text=f"Crackling, {role}.", text_sha256=role,
+    )  # fmt: skip
+    of_state = role.startswith("state")
+    dimension = "" if of_state else "dining.texture"
+    EventLabel.objects.create(event=event, role=role, dimension=dimension, value="" if of_state else value)
     return str(event.pk)
 
 
-def drawn(value: str, *, cites: str, status: ConstraintStatus = ConstraintStatus.ACTIVE) -> Constraint:
-    return Constraint("c1", dimension="dining.texture", value=value, text=value, evidence=(cites,), status=status)
+def drawn(*cites: str, status: ConstraintStatus = ConstraintStatus.ACTIVE) -> Constraint:
+    return Constraint("c1", "food", "in their own words", "Some food.", evidence=cites, status=status)
 
 
 def plant(score: CheckpointScore, **course) -> Recorder:
@@ -60,20 +67,18 @@ def lost_at(score: CheckpointScore) -> str:
 
 def course_of(stage: str, cue: str, misleading: str) -> dict:
     """The parts of a course that ends at the stage."""
-    soft, crunchy = drawn("soft", cites=cue), drawn("crunchy", cites=cue)
+    planned = {"constraints": (drawn(cue),), "plan": ("c1",)}
     return {
         "not_retrieved": {"evidence": ()},
         "no_constraint": {"evidence": seen(cue)},
-        "resolved_wrongly": {"evidence": seen(cue), "constraints": (crunchy,), "plan": ("c1",)},
-        "not_in_plan": {"evidence": seen(cue), "constraints": (soft,)},
-        "not_in_action": {"evidence": seen(cue), "constraints": (soft,), "plan": ("c1",)},
+        "resolved_wrongly": {"evidence": seen(cue), "constraints": (drawn(cue, status=ConstraintStatus.EXPIRED),)},
+        "not_in_plan": {"evidence": seen(cue), "constraints": (drawn(cue),)},
+        "not_in_action": {"evidence": seen(cue), **planned},
         "not_acted": {"evidence": seen(cue), "steps": ()},
         "over_applied": {
-            "evidence": seen(cue, misleading),
-            "constraints": (drawn("crunchy", cites=misleading),),
-            "plan": ("c1",),
+            "evidence": seen(cue, misleading), "constraints": (drawn(misleading),), "plan": ("c1",)
         },
-    }[stage]
+    }[stage]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_a_planted_loss_is_found_counted_and_reached_from_the_list(stage, client
     run = make_run()
     score = preference(run)
     cue = str(score.checkpoint.evidence.first().pk)
-    plant(score, **course_of(stage, cue, distractor(score.trajectory.unit.task.persona_id)))
+    plant(score, **course_of(stage, cue, event_of(score.trajectory.unit.task.persona_id, "distractor")))
     assert lost_at(score) == stage
     lost = [row for row in results_of(Run.objects.get(pk=run.pk))["losses"] if row["gap"]]
     assert [(row["method"], row["gap"], row["combined"], row["count"]) for row in lost] == [("iba", stage, "fail", 1)]
@@ -94,21 +99,22 @@ def test_a_planted_loss_is_found_counted_and_reached_from_the_list(stage, client
 
 
 @pytest.mark.parametrize(
-    ("conflict", "stage"),
+    ("conflict", "role", "stage"),
     [
-        ("expired", "over_applied"),
-        ("conditional", "over_applied"),
-        ("drift", "resolved_wrongly"),
-        ("override", "resolved_wrongly"),
+        ("expired", "state_start", "over_applied"),
+        ("conditional", "condition", "over_applied"),
+        ("drift", "cue", "resolved_wrongly"),
+        ("override", "cue", "resolved_wrongly"),
     ],
 )
-def test_a_losing_value_is_over_applied_where_its_state_is_over_or_its_condition_is_not_met(conflict, stage):
+def test_a_losing_value_is_over_applied_where_its_state_is_over_or_its_condition_is_not_met(conflict, role, stage):
     score = preference(make_run())
     checkpoint = score.checkpoint
     checkpoint.conflict, checkpoint.losing_values = conflict, ["crunchy"]
     checkpoint.save()
     cue = str(checkpoint.evidence.first().pk)
-    plant(score, evidence=seen(cue), constraints=(drawn("crunchy", cites=cue),), plan=("c1",))
+    losing = event_of(score.trajectory.unit.task.persona_id, role)
+    plant(score, evidence=seen(cue, losing), constraints=(drawn(losing),), plan=("c1",))
     assert lost_at(score) == stage
 
 
@@ -121,18 +127,16 @@ def test_people_who_pass_what_the_judges_failed_make_it_judged_wrong():
     assert lost_at(score) == GapStage.JUDGED_WRONG
 
 
-def test_a_constraint_from_a_distractor_counts_as_over_applied_where_no_checkpoint_asks():
+def test_constraints_from_distractors_and_from_what_does_not_hold_count_as_over_applied():
     score = preference(make_run())
+    score.checkpoint.losing_values = ["crunchy"]
+    score.checkpoint.save()
     task = score.trajectory.unit.task
-    misleading = distractor(task.persona_id)
-    elsewhere = Constraint(
-        "c1", dimension="travel.seat", value="aisle", text="aisle", evidence=(misleading,),
-        status=ConstraintStatus.ACTIVE,
-    )  # fmt: skip
-    course = plant(score, evidence=seen(misleading), constraints=(elsewhere,), plan=("c1",))
-    assert gold_measures(task.pk, course)[1] == 1
-    cited = plant(score, evidence=seen(misleading), constraints=(drawn("soft", cites="gold"),), plan=("c1",))
-    assert gold_measures(task.pk, cited)[1] == 0
+    cue = str(score.checkpoint.evidence.first().pk)
+    misleading, old = (event_of(task.persona_id, role) for role in ("distractor", "cue"))
+    for cited, count in (((misleading,), 1), ((old,), 1), ((cue,), 0), ((old, cue), 0)):
+        course = plant(score, evidence=seen(*cited), constraints=(drawn(*cited),), plan=("c1",))
+        assert gold_measures(task.pk, course)[1] == count
 
 
 def test_scoring_many_trajectories_at_once_loses_the_same_as_one_by_one():

@@ -12,7 +12,10 @@ from agents.contract import (
     ConstraintStatus,
     Evidence,
     Link,
+    Part,
+    Stage,
     Step,
+    StepKind,
     Termination,
     Usage,
 )
@@ -94,13 +97,14 @@ def _course(
         if stage != "not_in_plan" and stage != "resolved_wrongly":
             plan.append(constraint.constraint_id)
     keeps_constraints = "not_acted" not in lost.values() and unit.method.startswith("iba")
-    stages = ("retrieve", "think", "align", "plan", "act") if keeps_constraints else ("retrieve", "draft")
+    whole = (Stage.RETRIEVE, Stage.THINK, Stage.ALIGN, Stage.PLAN, Stage.ACT)
+    stages = whole if keeps_constraints else (Stage.RETRIEVE, Stage.ACT)
     calls = unit.task.scenario.action_kind == "call_api"
     first = next(iter(arguments or {"party": 2})) if calls else "2"
-    part = f"argument:{first}" if calls else "sentence:2"
+    part = Part.argument(first) if calls else Part.sentence(2)
     return Recorder(
         termination=Termination.COMPLETED,
-        steps=tuple(Step(stage, "code", f"Did the {stage} stage.", {"stage": stage}) for stage in stages),
+        steps=tuple(Step(stage, StepKind.CODE, f"Did the {stage} stage.", {"stage": stage}) for stage in stages),
         evidence=tuple(Evidence(key, e.occurred_at, e.channel, e.text) for key, e in events.items()),
         constraints=tuple(constraints) if keeps_constraints else (),
         plan=tuple(plan) if keeps_constraints else (),
@@ -113,7 +117,7 @@ def _course(
 def _constraint(checkpoint: Checkpoint, gold: Sequence[Event], *, wrong: bool) -> Constraint:
     return Constraint(
         constraint_id=f"c{checkpoint.position}",
-        dimension=checkpoint.dimension,
+        about=checkpoint.dimension.partition(".")[2].replace("_", " "),
         value=checkpoint.value,
         text=f"Shows {checkpoint.value} in {checkpoint.dimension}.",
         evidence=tuple(str(event.pk) for event in gold),

@@ -51,9 +51,12 @@ def misled(finished) -> Trajectory:
     data = trajectory.data
     event = Event.objects.filter(persona=trajectory.unit.task.persona).exclude(pk__in=score.checkpoint.evidence.all())
     distractor = event.first()
-    EventLabel.objects.update_or_create(event=distractor, defaults={"role": "distractor"})
+    EventLabel.objects.update_or_create(
+        event=distractor, defaults={"role": "distractor", "dimension": score.checkpoint.dimension}
+    )
+    gold = {str(event.pk) for event in score.checkpoint.evidence.all()}
     for constraint in data["constraints"]:
-        if constraint["dimension"] == score.checkpoint.dimension:
+        if gold & set(constraint["evidence"]):
             constraint |= {"value": "another", "evidence": [str(distractor.pk)]}
     data["plan"] = [constraint["constraint_id"] for constraint in data["constraints"]]
     Trajectory.objects.filter(pk=trajectory.pk).update(data=data, over_applied=1)

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from agents.contract import LLM, CallTool, ContextOverflow, Limits, Search, TaskInput, Trajectory
+from agents.contract import LLM, CallTool, ContextOverflow, Limits, Search, Stage, StepKind, TaskInput, Trajectory
 from agents.toolkit.acting import Brief, act_once
 from agents.toolkit.budget import evidence_tokens, fit
 from agents.toolkit.recorder import Recorder
+from agents.toolkit.retrieval import by_time
 
 MOST_EVENTS = 5000
 MOST_TOKENS = 24_000
@@ -19,8 +20,10 @@ def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limit
         tokens = MOST_TOKENS
         while course.action is None:
             room = replace(limits, evidence_events=MOST_EVENTS, evidence_tokens=tokens)
-            course.evidence = tuple(sorted(fit(newest, room), key=lambda item: (item.occurred_at, item.event_id)))
-            course.note("retrieve", "search", f"Took {len(course.evidence)} of {len(newest)} events.", tokens=tokens)
+            course.evidence = by_time(fit(newest, room))
+            course.note(
+                Stage.RETRIEVE, StepKind.SEARCH, f"Took {len(course.evidence)} of {len(newest)} events.", tokens=tokens
+            )
             try:
                 course.action = act_once(task, Brief(course.evidence), llm=course, call_tool=course.call_tool)
                 break

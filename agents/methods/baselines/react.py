@@ -11,16 +11,18 @@ from agents.contract import (
     CallTool,
     Limits,
     Search,
+    Stage,
+    StepKind,
     TaskInput,
     Termination,
     ToolCall,
     ToolSpec,
     Trajectory,
 )
-from agents.methods.iba.fc import SUBMIT, assistant_message, tool_message
 from agents.toolkit.budget import fit
 from agents.toolkit.recorder import Recorder
-from agents.toolkit.rendering import chat, evidence_lines, task_values
+from agents.toolkit.rendering import chat, evidence_lines, task_lines
+from agents.toolkit.tool_loop import SUBMIT, assistant_message, tool_message
 
 TURNS = 10
 HITS = 6  # events a search shows at most
@@ -39,9 +41,9 @@ def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limit
     """Ends with the committing call, without one when the model stops calling, or at the step limit."""
     tools = (SEARCH, *(task.tools or (SUBMIT,)))
     with Recorder(llm=llm, call_tool=call_tool, limits=limits) as course:
-        messages: list[Mapping[str, Any]] = chat("react/loop", **task_values(task))
+        messages: list[Mapping[str, Any]] = chat("react/loop", task=task_lines(task))
         for _ in range(TURNS):
-            reply = course.complete(messages, stage="react", tools=tools)
+            reply = course.complete(messages, stage=Stage.REACT, tools=tools)
             if not reply.tool_calls:
                 return course.trajectory()
             messages.append(assistant_message(reply))
@@ -76,5 +78,5 @@ def _search(query: str, course: Recorder, search: Search, limits: Limits) -> str
     kept = fit((*course.evidence, *hits), limits)
     fresh = kept[len(course.evidence) :]
     course.evidence = kept
-    course.note("retrieve", "search", f"Searched the history: {len(fresh)} new events.", query=query)
+    course.note(Stage.RETRIEVE, StepKind.SEARCH, f"Searched the history: {len(fresh)} new events.", query=query)
     return f"## Evidence\n{evidence_lines(fresh)}"

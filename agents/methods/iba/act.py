@@ -14,14 +14,16 @@ from agents.contract import (
     Evidence,
     Limits,
     Link,
+    Stage,
     Step,
+    StepKind,
     TaskInput,
 )
-from agents.methods.iba.model import Alignment
+from agents.methods.iba.stages import Alignment
 from agents.methods.iba.verify import code_problems, links, repair
 from agents.toolkit import arguments as args
 from agents.toolkit.acting import Brief, Draft, commit, draft
-from agents.toolkit.rendering import chat, constraint_lines, task_values, tool_lines
+from agents.toolkit.rendering import chat, constraint_lines, task_lines, tool_lines
 
 HARD = 0.5  # an unresolved constraint from this strength on is asked about, not guessed
 
@@ -60,8 +62,8 @@ def act(
     first = draft(task, brief, llm=llm, items=items)
     verified, trace = repair(task, first, brief, llm=llm, limits=limits)
     action = _committed(task, verified.draft, brief, llm=llm, call_tool=call_tool)
-    steps = (Step("plan", "note", "Planned the course.", {"steps": list(planned.steps)}), *trace)
-    return Done(action, planned.constraints, links(verified, task, brief.constraints), steps)
+    steps = (Step(Stage.PLAN, StepKind.NOTE, "Planned the course.", {"steps": list(planned.steps)}), *trace)
+    return Done(action, planned.constraints, links(verified, brief.constraints), steps)
 
 
 def act_plainly(task: TaskInput, brief: Brief, items: tuple[JSON, ...], *, llm: LLM, call_tool: CallTool) -> Done:
@@ -76,8 +78,8 @@ def plan(task: TaskInput, active: Sequence[Constraint], *, llm: LLM) -> Plan:
     if not active:
         return Plan((), ())
     reply = llm.complete(
-        chat("iba/plan", **task_values(task), tools=tool_lines(task.tools), constraints=constraint_lines(active)),
-        stage="plan",
+        chat("iba/plan", task=task_lines(task), tools=tool_lines(task.tools), constraints=constraint_lines(active)),
+        stage=Stage.PLAN,
         schema=_plan_schema(),
     )
     parsed = reply.parsed or {}
@@ -95,7 +97,7 @@ def brief_for(planned: Plan, alignment: Alignment, evidence: Sequence[Evidence])
     said: dict[tuple[str, ...], Constraint] = {}
     for constraint_id in planned.constraints:
         item = by_id[constraint_id]
-        said.setdefault((item.dimension, item.value or item.text, item.polarity), item)
+        said.setdefault((item.about, item.value or item.text, item.polarity), item)
     chosen = tuple(said.values())
     hard = tuple(item for item in alignment.unresolved if item.strength >= HARD)
     cited = {event for item in (*chosen, *hard) for event in item.evidence}

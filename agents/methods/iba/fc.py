@@ -15,31 +15,22 @@ from agents.contract import (
     CallTool,
     Evidence,
     Limits,
-    Reply,
+    Stage,
     Step,
+    StepKind,
     TaskInput,
     ToolCall,
     ToolResult,
-    ToolSpec,
 )
 from agents.methods.iba.act import Done, brief_for, plan, would_ask
-from agents.methods.iba.model import Alignment
+from agents.methods.iba.stages import Alignment
 from agents.methods.iba.verify import Verified, failures, links, verify
 from agents.toolkit import arguments as args
-from agents.toolkit.acting import ITEMS_SHOWN, Brief, Draft, bullets, collect, early_sections, late_sections
-from agents.toolkit.rendering import chat, item_lines, render, task_values
+from agents.toolkit.acting import ITEMS_SHOWN, Brief, Draft, collect, early_sections, late_sections
+from agents.toolkit.rendering import bullets, chat, item_lines, render, task_lines
+from agents.toolkit.tool_loop import SUBMIT, assistant_message, tool_message
 
 TURNS = 8
-SUBMIT = ToolSpec(
-    "submit_text",
-    "Hands over the finished text.",
-    {
-        "type": "object",
-        "properties": {"text": {"type": "string", "description": "The text, ready to use"}},
-        "required": ["text"],
-    },
-    commits=True,
-)
 
 
 @dataclass
@@ -68,11 +59,11 @@ def act_by_calls(
     brief = brief_for(planned, alignment, evidence)
     early, late = early_sections(brief), late_sections(brief)
     shown = item_lines(items[:ITEMS_SHOWN])
-    talk = _Talk(chat("iba/call", **task_values(task), early=early, items=shown, late=late))
+    talk = _Talk(chat("iba/call", task=task_lines(task), early=early, items=shown, late=late))
     collect(talk.items, ToolResult(True, {"items": list(items)}))
     action: Action | None = None
     for _ in range(TURNS):
-        reply = llm.complete(talk.messages, stage="act", tools=task.tools or (SUBMIT,))
+        reply = llm.complete(talk.messages, stage=Stage.ACT, tools=task.tools or (SUBMIT,))
         if not reply.tool_calls:
             break
         talk.messages.append(assistant_message(reply))
@@ -80,25 +71,8 @@ def act_by_calls(
             action = action or _handle(task, call, talk, brief, llm=llm, call_tool=call_tool, limits=limits)
         if action is not None:
             break
-    found = links(talk.best, task, brief.constraints) if action and talk.best else ()
+    found = links(talk.best, brief.constraints) if action and talk.best else ()
     return Done(action, planned.constraints, found, tuple(talk.steps))
-
-
-def assistant_message(reply: Reply) -> Mapping[str, Any]:
-    """The model's turn in the OpenAI shape, to be sent back with the next request."""
-    calls = [
-        {
-            "id": call.call_id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
-        }
-        for call in reply.tool_calls
-    ]
-    return {"role": "assistant", "content": reply.text or None, "tool_calls": calls}
-
-
-def tool_message(call: ToolCall, content: str) -> Mapping[str, Any]:
-    return {"role": "tool", "tool_call_id": call.call_id, "content": content}
 
 
 def _handle(
@@ -135,7 +109,7 @@ def _better(verified: Verified, talk: _Talk) -> Verified:
     """Remembers the better draft and returns it."""
     if talk.best is None or verified.faults < talk.best.faults:
         talk.best = verified
-    talk.steps.append(Step("verify", "code", "Checked a call before it went out.",
+    talk.steps.append(Step(Stage.VERIFY, StepKind.CODE, "Checked a call before it went out.",
                            {"problems": list(verified.problems), "unmet": list(verified.unmet)}))  # fmt: skip
     return talk.best
 

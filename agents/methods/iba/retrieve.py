@@ -1,153 +1,227 @@
-"""Stage 1, deep retrieval: topic prediction, similarity search, redundancy removal, high-signal selection."""
+"""Stage 1, deep retrieval: what could decide, how it would look in somebody's records, and where the records say so.
+
+The budget is shared by stated rules: an eighth is kept for counter-evidence; of the rest each look takes half of what
+is left, and what no look asked for is filled up from the first. Within a look the lanes take turns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
-import numpy as np
+from agents.contract import JSON, LLM, Constraint, Evidence, Limits, Search, Stage, Step, StepKind, TaskInput
+from agents.methods.iba.select import Basket, Hits, Lane, Signals, folded, signals, standing_out
+from agents.methods.iba.stages import Aspect, EvidenceNet, Outlook
+from agents.toolkit.rendering import bullets, chat, evidence_lines, item_lines, one_line, task_lines, tool_lines
+from agents.toolkit.retrieval import by_time
 
-from agents.contract import JSON, LLM, Engine, Evidence, Limits, Search, Step, TaskInput, Topic
-from agents.methods.iba.model import EvidenceNet
-from agents.methods.iba.select import STATE, Candidate, choose, fold
-from agents.methods.iba.topics import asked_by_tools
-from agents.toolkit.budget import evidence_tokens, fit
-from agents.toolkit.comparing import Comparison, Table, compare, standing_out, topical
-from agents.toolkit.dates import announced
-from agents.toolkit.rendering import chat, item_lines, task_values, tool_lines, topic_lines
-
-MOST_TOPICS = 10
+MOST_ASPECTS = 12
+MOST_BEHAVIOURS = 4  # of an aspect
+MOST_QUERIES = 6  # of a further look
 ITEMS_SHOWN = 12
-PER_TOPIC = 12
-FADE = 0.4  # standard deviations that an event loses a year: what a person showed lately holds more often
-LEAST = 0.5  # standard deviations of a topic that an event must lie above its mean
-REQUEST = "request"
-REQUEST_HITS = 6
-WEIGHTS = {REQUEST: 0.3, STATE: 0.5}  # of the budget; every predicted topic has 1 falling to 0.6
+FURTHER_LOOKS = 2
+RESERVE = 1 / 8  # of the budget, for counter-evidence
+DEPTH = 3  # times the budget: how far down a search is read, so that scores can be compared
+AROUND = timedelta(hours=12)
+NEIGHBOURS = 2  # of a strong event
+REQUEST, NOW, NEARBY = "the request", "now", "nearby"
 
 
-def retrieve(task: TaskInput, *, llm: LLM, search: Search, limits: Limits, items: Sequence[JSON] = ()) -> EvidenceNet:
-    """The evidence net of the task. One model call; all else is code.
-
-    ``items`` are what a look-up offers: their fields tell which of the person's habits will decide.
-    """
-    topics = predict_topics(task, llm=llm, items=items)
-    groups, queries = option_queries(task.vocabulary)
-    comparison = compare(search, queries)
-    table = topical(comparison, groups)
-    found = [*_of_topics(task, topics, comparison, table), *_of_states(task, comparison), *_of_request(task, search)]
-    folded = fold(_best_topic_each(found))
-    ranks = {topic.slug: 1.0 - 0.4 * rank / max(len(topics), 1) for rank, topic in enumerate(topics)}
-    evidence = choose(folded, weights={**WEIGHTS, **ranks}, limits=limits)
-    return EvidenceNet(evidence, tuple(ranks), _trace(topics, comparison, folded, evidence))
-
-
-def retrieve_plain(task: TaskInput, *, search: Search, limits: Limits) -> EvidenceNet:
-    """What common RAG does: the request is the query. The ablation of this stage, and the ``rag`` baseline."""
-    found = search(task.request, k=limits.evidence_events, engine=Engine.HYBRID)
-    evidence = tuple(sorted(fit(found, limits), key=lambda item: (item.occurred_at, item.event_id)))
-    step = Step("retrieve", "search", f"Searched the history with the request: {len(evidence)} events.",
-                {"queries": [task.request], "kept": [item.event_id for item in evidence]})  # fmt: skip
-    return EvidenceNet(evidence, (), (step,))
-
-
-def predict_topics(task: TaskInput, *, llm: LLM, items: Sequence[JSON] = ()) -> tuple[Topic, ...]:
-    """The topics that may matter, most important first: those that the tools ask for, then those that the model names.
-
-    Slugs that the vocabulary lacks are dropped.
-    """
+def look_ahead(task: TaskInput, items: Sequence[JSON], *, llm: LLM) -> Outlook:
+    """One model call: the day of the action and the aspects. ``items`` are what the look-ups found."""
     reply = llm.complete(
         chat(
-            "iba/topics",
-            **task_values(task),
+            "iba/aspects",
+            task=task_lines(task),
             tools=tool_lines(task.tools),
             items=item_lines(list(items)[:ITEMS_SHOWN]),
-            topics="\n".join(topic_lines([topic], options=_own(topic, task)) for topic in task.vocabulary),
-            most=str(MOST_TOPICS),
         ),
-        stage="topics",
-        schema=_schema(),
+        stage=Stage.RETRIEVE,
+        schema=_aspects_schema(),
     )
-    known = {topic.slug: topic for topic in task.vocabulary}
-    slugs = dict.fromkeys([*asked_by_tools(task), *(reply.parsed or {}).get("topics", [])])
-    return tuple(known[slug] for slug in slugs if slug in known)[:MOST_TOPICS]
+    parsed = reply.parsed or {}
+    found: dict[str, Aspect] = {}
+    for row in parsed.get("aspects", []):
+        name, behaviours = one_line(row["name"]), tuple(filter(None, map(one_line, row["behaviours"])))
+        if name and behaviours:
+            found.setdefault(name.casefold(), Aspect(name, behaviours[:MOST_BEHAVIOURS]))
+    return Outlook(action_day(str(parsed.get("when", "")), task.as_of), tuple(found.values())[:MOST_ASPECTS])
 
 
-def _own(topic: Topic, task: TaskInput) -> bool:
-    """Of the task's domain: the likeliest by far, so that its options are worth their tokens."""
-    return topic.slug.startswith(f"{task.domain}.")
+def action_day(when: str, as_of: datetime) -> datetime:
+    """The start of the day that the model names, if it is a date ahead; else ``as_of``."""
+    try:
+        day = date.fromisoformat(when.strip()[:10])
+    except ValueError:
+        return as_of
+    return max(as_of, datetime.combine(day, time(), UTC))
 
 
-def option_queries(vocabulary: Sequence[Topic]) -> tuple[list[slice], list[str]]:
-    """One text for each option of each topic, and which of them are a topic's."""
-    groups, queries = [], list[str]()
-    for topic in vocabulary:
-        texts = [f"{topic.question} {option.description}" for option in topic.options]
-        groups.append(slice(len(queries), len(queries) + len(texts)))
-        queries.extend(texts)
-    return groups, queries
+def retrieve(
+    task: TaskInput, outlook: Outlook, items: Sequence[JSON], *, llm: LLM, search: Search, limits: Limits
+) -> EvidenceNet:
+    """The evidence net: a first look by aspects, further ones as long as the model asks and something new comes."""
+    looking = _Looking(task, search, limits)
+    lanes = looking.first_lanes(outlook.aspects)
+    basket = Basket(limits)
+    came = basket.take_turns(lanes, basket.left(RESERVE) // 2, RESERVE)
+    steps = [_first_step(outlook, came)]
+    asked = {text.casefold() for aspect in outlook.aspects for text in aspect.behaviours}
+    for _ in range(FURTHER_LOOKS):
+        if basket.left(RESERVE) <= 0:
+            break
+        queries = _search_on(task, outlook, items, basket.taken, asked, llm=llm)
+        further = looking.lanes_of(queries)
+        came = basket.take_turns(further, max(basket.left(RESERVE) // 2, 1), RESERVE) if queries else 0
+        if queries:
+            summary = f"Searched on: {came} new events."
+            steps.append(Step(Stage.RETRIEVE, StepKind.SEARCH, summary, {"queries": list(queries)}))
+        if not came:
+            break
+        asked.update(query.casefold() for query in queries)
+    basket.take_turns(lanes, basket.left(RESERVE), RESERVE)
+    kept = [{"event": event.event_id, "aspect": event.aspect} for event in basket.taken]
+    steps.append(Step(Stage.RETRIEVE, StepKind.CODE, f"Chose {len(kept)} events.", {"kept": kept}))
+    return EvidenceNet(by_time(basket.taken), tuple(steps))
 
 
-def _of_topics(task: TaskInput, topics: Sequence[Topic], comparison: Comparison, table: Table) -> list[Candidate]:
-    columns = {topic.slug: number for number, topic in enumerate(task.vocabulary)}
-    scored = standing_out(table, [columns[topic.slug] for topic in topics]) - FADE * _ages(comparison, task.as_of)
-    found = []
-    for number, topic in enumerate(topics):
-        scores = scored[:, number]
-        for row in np.argsort(-scores, kind="stable")[:PER_TOPIC]:
-            if scores[row] >= LEAST:
-                found.append(Candidate(comparison.events[row], topic.slug, float(scores[row])))
-    return found
+def counter_evidence(
+    net: EvidenceNet, constraints: Sequence[Constraint], *, task: TaskInput, search: Search, limits: Limits
+) -> EvidenceNet:
+    """The net with what speaks against the constraints: for each, what resembles its opposite more than all seen."""
+    basket = Basket(limits)
+    basket.take_turns([Lane("", net.evidence)], len(net.evidence))
+    strongest = sorted(constraints, key=lambda item: (-item.strength, item.constraint_id))
+    looking = _Looking(task, search, limits)
+    lanes = []
+    for item in strongest:
+        hits = looking.found(item.counter) if item.counter else ()
+        seen = next((rank for rank, hit in enumerate(hits) if hit in basket), len(hits))
+        lanes.append(Lane(f"against {item.constraint_id}", hits[:seen]))
+    came = basket.take_turns(lanes, basket.left())
+    data = {"queries": [item.counter for item in strongest if item.counter]}
+    step = Step(Stage.RETRIEVE, StepKind.SEARCH, f"Looked for counter-evidence: {came} new events.", data)
+    new = basket.taken[len(net.evidence) :]
+    return EvidenceNet(by_time((*net.evidence, *new)), (step,))
 
 
-def _ages(comparison: Comparison, now: datetime) -> Table:
-    """(events, 1) years since each event."""
-    years = [(now - event.occurred_at).days / 365 for event in comparison.events]
-    return np.array(years, np.float32).reshape(-1, 1)
+@dataclass
+class _Looking:
+    """The searches of one task, and all that they brought, so that copies are known across them."""
+
+    task: TaskInput
+    search: Search
+    limits: Limits
+    known: dict[str, Evidence] = field(default_factory=dict)
+
+    def found(self, query: str) -> Hits:
+        return self._keep(self.search(query, k=DEPTH * self.limits.evidence_events))
+
+    def _keep(self, hits: Hits) -> Hits:
+        self.known.update((hit.event_id, hit) for hit in hits)
+        return hits
+
+    def first_lanes(self, aspects: Sequence[Aspect]) -> list[Lane]:
+        """The request, every aspect, what is going on now, and what stands around the strongest event of each."""
+        by_aspect = {aspect.name: signals([self.found(text) for text in aspect.behaviours]) for aspect in aspects}
+        tell = standing_out(by_aspect)
+        request = self.found(self.task.request)
+        ranked = {name: self._ranked(found) for name, found in tell.items()}
+        newest = self._keep(self.search("", k=self.limits.evidence_events))
+        nearby = self._around([events[0] for events in ranked.values() if events])
+        lanes = [Lane(name, events) for name, events in ranked.items()]
+        rest = [Lane(NOW, _going_on(newest, tell)), Lane(REQUEST, request), Lane(NEARBY, nearby)]
+        return self._without_copies([*lanes, *rest])
+
+    def lanes_of(self, queries: Sequence[str]) -> list[Lane]:
+        return self._without_copies([Lane(query, self.found(query)) for query in queries])
+
+    def _ranked(self, found: Signals) -> Hits:
+        order = sorted(found, key=lambda event_id: (-found[event_id], event_id))
+        return tuple(self.known[event_id] for event_id in order)
+
+    def _around(self, strong: Sequence[Evidence]) -> Hits:
+        """The nearest in time to each of the strong events."""
+        near: dict[str, Evidence] = {}
+        for event in strong:
+            moment = event.occurred_at
+            hits = self.search("", since=moment - AROUND, until=moment + AROUND)
+            others = [hit for hit in self._keep(hits) if hit.event_id != event.event_id]
+            others.sort(key=lambda hit: (abs(hit.occurred_at - moment), hit.event_id))
+            near.update((hit.event_id, hit) for hit in others[:NEIGHBOURS])
+        return tuple(near.values())
+
+    def _without_copies(self, lanes: Sequence[Lane]) -> list[Lane]:
+        standing = folded(tuple(self.known.values()))
+        return [
+            Lane(lane.name, tuple({standing[e.event_id].event_id: standing[e.event_id] for e in lane.events}.values()))
+            for lane in lanes
+        ]
 
 
-def _of_states(task: TaskInput, comparison: Comparison) -> list[Candidate]:
-    """Events that announce a time of some days which is not over."""
-    spans = [(event, announced(event.text, event.occurred_at)) for event in comparison.events]
-    return [Candidate(event, STATE, 1.0) for event, span in spans if span is not None and span.until > task.as_of]
+def _going_on(newest: Hits, tell: Mapping[str, Signals]) -> Hits:
+    """The newest events, those first that are both new and telling: by the sum of the two ranks."""
+
+    def telling(event: Evidence) -> float:
+        return max((found[event.event_id] for found in tell.values() if event.event_id in found), default=-9.0)
+
+    by_signal = sorted(newest, key=lambda event: (-telling(event), event.event_id))
+    place = {event.event_id: rank for rank, event in enumerate(by_signal)}
+    order = sorted(enumerate(newest), key=lambda pair: (pair[0] + place[pair[1].event_id], pair[0]))
+    return tuple(event for _, event in order)
 
 
-def _of_request(task: TaskInput, search: Search) -> list[Candidate]:
-    hits = search(task.request, k=REQUEST_HITS, engine=Engine.HYBRID)
-    return [Candidate(hit, REQUEST, 1.0 / (1 + rank)) for rank, hit in enumerate(hits)]
+def _search_on(
+    task: TaskInput, outlook: Outlook, items: Sequence[JSON], seen: Sequence[Evidence], asked: set[str], *, llm: LLM
+) -> tuple[str, ...]:
+    """What the model still wants to look for; queries that were asked before are left out."""
+    reply = llm.complete(
+        chat(
+            "iba/search_on",
+            task=task_lines(task),
+            tools=tool_lines(task.tools),
+            items=item_lines(list(items)[:ITEMS_SHOWN]),
+            aspects=bullets([aspect.name for aspect in outlook.aspects]),
+            evidence=evidence_lines(by_time(seen)),
+        ),
+        stage=Stage.RETRIEVE,
+        schema=_queries_schema(),
+    )
+    texts = dict.fromkeys(one_line(text) for text in (reply.parsed or {}).get("queries", []))
+    return tuple(text for text in texts if text and text.casefold() not in asked)[:MOST_QUERIES]
 
 
-def _best_topic_each(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """One candidate an event: a state stays one; else the topic where it stands out most."""
-
-    def rank(item: Candidate) -> tuple[bool, float, str]:
-        return (item.topic == STATE, item.signal, item.topic)
-
-    best: dict[str, Candidate] = {}
-    for candidate in candidates:
-        other = best.get(candidate.event.event_id)
-        if other is None or rank(candidate) > rank(other):
-            best[candidate.event.event_id] = candidate
-    return tuple(best.values())
+def _first_step(outlook: Outlook, came: int) -> Step:
+    named: list[dict[str, Any]] = [{"name": a.name, "behaviours": list(a.behaviours)} for a in outlook.aspects]
+    summary = f"Looked for {len(named)} aspects: {came} events."
+    return Step(Stage.RETRIEVE, StepKind.SEARCH, summary, {"day": f"{outlook.day:%Y-%m-%d}", "aspects": named})
 
 
-def _schema() -> JSON:
+def _aspects_schema() -> JSON:
+    text: JSON = {"type": "string"}
+    aspect: JSON = {
+        "type": "object",
+        "properties": {
+            "name": text,
+            "behaviours": {"type": "array", "items": text, "minItems": 2, "maxItems": MOST_BEHAVIOURS},
+        },
+        "required": ["name", "behaviours"],
+        "additionalProperties": False,
+    }
     return {
         "type": "object",
-        "properties": {"topics": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_TOPICS}},
-        "required": ["topics"],
+        "properties": {"when": text, "aspects": {"type": "array", "items": aspect, "maxItems": MOST_ASPECTS}},
+        "required": ["when", "aspects"],
         "additionalProperties": False,
     }
 
 
-def _trace(
-    topics: Sequence[Topic], comparison: Comparison, folded: Sequence[Candidate], evidence: Sequence[Evidence]
-) -> tuple[Step, ...]:
-    supported = {item.event.event_id: list(item.event.support) for item in folded if item.event.support}
-    return (
-        Step("retrieve", "search", f"Compared {len(comparison.events)} events with every topic's options.",
-             {"topics": [topic.slug for topic in topics]}),
-        Step("retrieve", "code", f"Folded near copies: {len(folded)} different events.", {"support": supported}),
-        Step("retrieve", "code", f"Chose {len(evidence)} events of high signal ({evidence_tokens(evidence)} tokens).",
-             {"kept": [{"event": item.event_id, "topic": item.topic} for item in evidence]}),
-    )  # fmt: skip
+def _queries_schema() -> JSON:
+    return {
+        "type": "object",
+        "properties": {"queries": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_QUERIES}},
+        "required": ["queries"],
+        "additionalProperties": False,
+    }

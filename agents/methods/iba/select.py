@@ -1,4 +1,4 @@
-"""Redundancy removal and high-signal selection: pure code over what the searches returned."""
+"""Redundancy removal and the selection of high-signal events: pure code over what the searches returned."""
 
 from __future__ import annotations
 
@@ -7,35 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from statistics import fmean, pstdev
 
 from agents.contract import Evidence, Limits
 from agents.toolkit.budget import tokens_of
 
-SAME_TOKENS = 0.8  # Jaccard from which two texts are near copies
-SAME_VECTOR = 0.97  # cosine from which they are
 NEAR_IN_TIME = timedelta(days=45)  # further apart, a repetition is news: the habit still holds
-STATE = "state"  # the topic of what holds for some days, whatever it bears on
-STATE_SLOTS = 6
-COUNTER_SLOTS = 2
 REMEMBERED = 20_000  # texts: one history is looked at by many tasks
-DIVERSITY = 0.3  # weight of MMR's penalty
 
-_WORD = re.compile(r"[^\W_]+")
-_NEGATION = re.compile(r"\b(?:no|not|never|nothing|without|\w+n't|hardly|stop(?:ped)?|quit|avoid)\b", re.IGNORECASE)
-_CHANGE = re.compile(
-    r"\b(?:used to|any ?more|no longer|these days|nowadays|lately|since|switched|changed|instead|from now on"
-    r"|gave up|for once)\b",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"[^\W\d_]+")
+
+Hits = tuple[Evidence, ...]  # of one search, best first
+Signals = dict[str, float]  # event id -> how well it fits, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """An event, the topic it was found for, and how well it fits there (higher is better)."""
+class Lane:
+    """Events for one purpose, best first. Lanes take turns, so none of them fills the budget alone."""
 
-    event: Evidence
-    topic: str
-    signal: float
+    name: str
+    events: Hits
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -43,132 +34,102 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text))
 
 
-@lru_cache(maxsize=REMEMBERED)
-def negated(text: str) -> bool:
-    """Whether the text denies an odd number of times, the cheapest sign of its polarity."""
-    return len(_NEGATION.findall(text)) % 2 == 1
-
-
 def same_message(one: Evidence, other: Evidence) -> bool:
-    """Near copies of one polarity and one time. Opposite polarity or far apart in time is never the same."""
-    if abs(one.occurred_at - other.occurred_at) > NEAR_IN_TIME or negated(one.text) != negated(other.text):
-        return False
-    mine, theirs = words(one.text), words(other.text)
-    overlap = len(mine & theirs) / max(len(mine | theirs), 1)
-    return overlap >= SAME_TOKENS or cosine(one.vector, other.vector) >= SAME_VECTOR
+    """Copies that differ in figures, order or case at most: one more word, such as "not", makes them two."""
+    return abs(one.occurred_at - other.occurred_at) <= NEAR_IN_TIME and words(one.text) == words(other.text)
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of unit vectors; 0 where one is missing."""
-    return sum(a * b for a, b in zip(one, other, strict=False)) if one and other else 0.0
+def folded(events: Sequence[Evidence]) -> dict[str, Evidence]:
+    """Each event's id -> the event that stands for it: the newest of its copies, with the others as ``support``.
 
-
-def fold(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Near copies become ``support`` of the newest among them. Keeps the best signal; order of input is free."""
-    kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=_newest_first):
-        position = next((i for i, other in enumerate(kept) if same_message(other.event, candidate.event)), None)
-        if position is None:
-            kept.append(candidate)
-            continue
-        other = kept[position]
-        if candidate.event.event_id == other.event.event_id:
-            continue
-        support = tuple(sorted({*other.event.support, candidate.event.event_id, *candidate.event.support}))
-        kept[position] = replace(
-            other, event=replace(other.event, support=support), signal=max(other.signal, candidate.signal)
-        )
-    return tuple(kept)
-
-
-def choose(candidates: Sequence[Candidate], *, weights: Mapping[str, float], limits: Limits) -> tuple[Evidence, ...]:
-    """The evidence to show, within the budget, oldest first.
-
-    Slots first for states that still run and for counter-evidence, then turns among the
-    topics by weight; within a topic the next one is chosen by signal less its likeness to those chosen (MMR).
+    The result does not depend on the order given.
     """
-    basket = _Basket(limits)
-    for candidate in _states(candidates)[:STATE_SLOTS]:
-        basket.take(candidate)
-    reserve = min(COUNTER_SLOTS, limits.evidence_events // 4)
-    _fill_by_turns(candidates, weights, basket, leave=reserve)
-    for candidate in _counter_evidence(candidates, basket.taken)[:reserve]:
-        basket.take(candidate)
-    _fill_by_turns(candidates, weights, basket, leave=0)
-    return tuple(sorted((item.event for item in basket.taken), key=lambda event: (event.occurred_at, event.event_id)))
+    kept: dict[str, list[Evidence]] = {}
+    stands_for: dict[str, str] = {}
+    support: dict[str, list[str]] = {}
+    for event in sorted(events, key=lambda event: (event.occurred_at, event.event_id), reverse=True):
+        if event.event_id in stands_for:
+            continue
+        key = " ".join(sorted(words(event.text)))
+        newest = next((other for other in kept.get(key, []) if key and same_message(other, event)), event)
+        stands_for[event.event_id] = newest.event_id
+        if newest is event:
+            kept.setdefault(key, []).append(event)
+        else:
+            support.setdefault(newest.event_id, []).append(event.event_id)
+    whole = {
+        event.event_id: replace(event, support=tuple(sorted({*event.support, *support.get(event.event_id, [])})))
+        for group in kept.values() for event in group
+    }  # fmt: skip
+    return {event_id: whole[standing] for event_id, standing in stands_for.items()}
 
 
-class _Basket:
-    """What was taken so far, and whether one more fits."""
+def signals(searches: Sequence[Hits]) -> Signals:
+    """How well each event fits the best of these searches, in standard deviations of that search's scores."""
+    best: Signals = {}
+    for hits in searches:
+        for event_id, score in _standardised(hits).items():
+            best[event_id] = max(score, best.get(event_id, score))
+    return best
+
+
+def standing_out(by_aspect: Mapping[str, Signals]) -> dict[str, Signals]:
+    """The signals less each event's mean over all aspects: what fits everything tells nothing of one thing.
+
+    Where an aspect's searches did not bring an event, it counts as fitting as badly as the worst they brought.
+    """
+    known = {event_id for found in by_aspect.values() for event_id in found}
+    floors = {name: min(found.values(), default=0.0) for name, found in by_aspect.items()}
+    means = {
+        event_id: fmean(found.get(event_id, floors[name]) for name, found in by_aspect.items()) for event_id in known
+    }
+    return {
+        name: {event_id: score - means[event_id] for event_id, score in found.items()}
+        for name, found in by_aspect.items()
+    }
+
+
+def _standardised(hits: Hits) -> Signals:
+    scores = [hit.score for hit in hits]
+    mean, spread = (fmean(scores), pstdev(scores)) if scores else (0.0, 0.0)
+    return {hit.event_id: (hit.score - mean) / spread if spread else 0.0 for hit in hits}
+
+
+class Basket:
+    """What was taken so far: never more events or tokens than the budget, and no event twice."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._tokens = 0
-        self.taken: list[Candidate] = []
         self._ids: set[str] = set()
+        self.taken: list[Evidence] = []
 
-    def room(self, leave: int) -> bool:
-        return len(self.taken) < self._limits.evidence_events - leave
+    def __contains__(self, event: Evidence) -> bool:
+        return event.event_id in self._ids
 
-    def take(self, candidate: Candidate) -> bool:
-        cost = tokens_of(candidate.event.text)
-        fits = self.room(0) and self._tokens + cost <= self._limits.evidence_tokens
-        if not fits or candidate.event.event_id in self._ids:
+    def left(self, reserve: float = 0.0) -> int:
+        """Events that may still come in while that share of the budget stays free."""
+        return int(self._limits.evidence_events * (1 - reserve)) - len(self.taken)
+
+    def take_turns(self, lanes: Sequence[Lane], most: int, reserve: float = 0.0) -> int:
+        """Lanes give their best event in turn until ``most`` came in or nothing fits. Returns how many came in."""
+        came, queues = 0, [(lane.name, list(reversed(lane.events))) for lane in lanes]
+        while came < most and any(queue for _, queue in queues):
+            for name, queue in queues:
+                while queue and came < most:
+                    if self._take(queue.pop(), name, reserve):
+                        came += 1
+                        break
+        return came
+
+    def _take(self, event: Evidence, aspect: str, reserve: float) -> bool:
+        if not self.fits(event, reserve):
             return False
-        self.taken.append(replace(candidate, event=replace(candidate.event, topic=candidate.topic)))
-        self._ids.add(candidate.event.event_id)
-        self._tokens += cost
+        self.taken.append(replace(event, aspect=aspect))
+        self._ids.update((event.event_id, *event.support))
+        self._tokens += tokens_of(event.text)
         return True
 
-
-def _fill_by_turns(
-    candidates: Sequence[Candidate], weights: Mapping[str, float], basket: _Basket, *, leave: int
-) -> None:
-    """The topic that is furthest behind its share takes the next event, until the budget or the candidates end."""
-    queues: dict[str, list[Candidate]] = {topic: [] for topic in weights}
-    for candidate in candidates:
-        queues.setdefault(candidate.topic, []).append(candidate)
-    counts = dict.fromkeys(queues, 0)
-    for item in basket.taken:
-        counts[item.topic] = counts.get(item.topic, 0) + 1
-    while basket.room(leave) and any(queues.values()):
-        topic = min(
-            (name for name, queue in queues.items() if queue),
-            key=lambda name: ((counts[name] + 1) / max(weights.get(name, 0.5), 0.01), name),
-        )
-        best = max(queues[topic], key=lambda item: (_marginal(item, basket.taken), item.event.event_id))
-        queues[topic].remove(best)
-        counts[topic] += basket.take(best)
-
-
-def _marginal(candidate: Candidate, taken: Sequence[Candidate]) -> float:
-    likeness = max(
-        (_likeness(candidate.event, item.event) for item in taken if item.topic == candidate.topic), default=0.0
-    )
-    return candidate.signal - DIVERSITY * likeness
-
-
-def _likeness(one: Evidence, other: Evidence) -> float:
-    mine, theirs = words(one.text), words(other.text)
-    return len(mine & theirs) / max(len(mine | theirs), 1)
-
-
-def _states(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that may still run, the newest first."""
-    return sorted((item for item in candidates if item.topic == STATE), key=_newest_first)
-
-
-def _counter_evidence(candidates: Sequence[Candidate], taken: Sequence[Candidate]) -> list[Candidate]:
-    """Events that speak against one taken for the same topic: newer, and of other polarity or with words of change."""
-    against = []
-    for candidate in candidates:
-        rivals = [item for item in taken if item.topic == candidate.topic and item.event != candidate.event]
-        newer = [item for item in rivals if item.event.occurred_at < candidate.event.occurred_at]
-        turned = any(negated(item.event.text) != negated(candidate.event.text) for item in newer)
-        if newer and (turned or _CHANGE.search(candidate.event.text)):
-            against.append(candidate)
-    return sorted(against, key=lambda item: (-item.signal, item.event.event_id))
-
-
-def _newest_first(candidate: Candidate) -> tuple[float, str, str]:
-    return (-candidate.event.occurred_at.timestamp(), candidate.event.event_id, candidate.topic)
+    def fits(self, event: Evidence, reserve: float = 0.0) -> bool:
+        room = self._limits.evidence_tokens * (1 - reserve) - self._tokens
+        return event not in self and self.left(reserve) > 0 and tokens_of(event.text) <= room

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.contract import JSON, LLM, ActionKind, Constraint, Limits, Link, Step, TaskInput
-from agents.methods.iba.model import Checked
+from agents.contract import JSON, LLM, ActionKind, Constraint, Limits, Link, Part, Stage, Step, StepKind, TaskInput
+from agents.methods.iba.stages import Checked
 from agents.toolkit import arguments as args
-from agents.toolkit.acting import Brief, Draft, bullets, describe, draft
-from agents.toolkit.rendering import chat, constraint_lines, item_lines, quoted, task_values, tool_lines
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_WORD = re.compile(r"[^\W_]{3,}")
-LINK_OVERLAP = 0.5  # share of a sentence's or a constraint's words that must be shared, where no check said where
+from agents.toolkit.acting import Brief, Draft, describe, draft
+from agents.toolkit.rendering import chat, constraint_lines, item_lines, quoted, task_lines, tool_lines
+from agents.toolkit.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +41,13 @@ def verify(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM) -> Verified:
     reply = llm.complete(
         chat(
             "iba/verify",
-            **task_values(task),
+            task=task_lines(task),
             tools=tool_lines(tools),
-            plan=bullets([item.text for item in brief.constraints]),
             items=item_lines(chosen),
             draft=quoted(describe(task, done)),
             checks=constraint_lines(brief.constraints),
         ),
-        stage="verify",
+        stage=Stage.VERIFY,
         schema=_schema(),
     )
     return Verified(done, found, _checks((reply.parsed or {}).get("checks", []), brief.constraints))
@@ -78,7 +73,7 @@ def repair(
             task, brief, llm=llm, items=best.draft.items, before=best.draft, failed=failures(best, brief.constraints)
         )
         if redone == best.draft:
-            steps.append(Step("verify", "note", "The repair changed nothing, so no further one was tried."))
+            steps.append(Step(Stage.VERIFY, StepKind.NOTE, "The repair changed nothing, so no further one was tried."))
             break
         checked = verify(task, redone, brief, llm=llm)
         better = checked.faults < best.faults
@@ -92,52 +87,18 @@ def failures(verified: Verified, constraints: Sequence[Constraint]) -> list[str]
     return [*verified.problems, *(f"[{item}] {texts[item]}" for item in verified.unmet)]
 
 
-def links(verified: Verified, task: TaskInput, constraints: Sequence[Constraint]) -> tuple[Link, ...]:
-    """Why each argument or sentence is as it is. Where a check named no place, shared words decide."""
-    places = {check.constraint_id: check for check in verified.checks}
-    found = []
-    for item in constraints:
-        check = places.get(item.constraint_id)
-        if check is not None and check.met is not True:
-            continue
-        part = _part(check.where, verified.draft) if check else ""
-        part = part or _nearest_part(item, verified.draft, task)
-        if part:
-            found.append(Link(part, item.constraint_id, item.evidence))
-    return tuple(found)
+def links(verified: Verified, constraints: Sequence[Constraint]) -> tuple[Link, ...]:
+    """Why each argument or sentence is as it is, as far as a check that was met named the place."""
+    by_id = {item.constraint_id: item for item in constraints}
+    found = ((_part(check.where, verified.draft), check.constraint_id) for check in verified.checks if check.met)
+    return tuple(Link(part, name, by_id[name].evidence) for part, name in found if part is not None)
 
 
-def _part(where: str, done: Draft) -> str:
+def _part(where: str, done: Draft) -> Part | None:
     if done.arguments is not None:
-        return f"argument:{where}" if where in done.arguments else ""
-    sentences = _sentences(done.text)
-    return f"sentence:{where}" if where.isdigit() and 1 <= int(where) <= len(sentences) else ""
-
-
-def _nearest_part(item: Constraint, done: Draft, task: TaskInput) -> str:
-    parts = _parts(done, task)
-    wanted = _words(item.text)
-    shares = [(len(wanted & _words(text)) / max(min(len(wanted), len(_words(text))), 1), name) for name, text in parts]
-    share, name = max(shares, default=(0.0, ""))
-    return name if share >= LINK_OVERLAP else ""
-
-
-def _parts(done: Draft, task: TaskInput) -> list[tuple[str, str]]:
-    if done.arguments is None:
-        return [(f"sentence:{number}", text) for number, text in enumerate(_sentences(done.text), 1)]
-    tool = args.committing_tool(task)
-    return [
-        (f"argument:{name}", args.option_texts(tool, name).get(str(value), str(value)))
-        for name, value in done.arguments.items()
-    ]
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(text.replace("_", " ")))
+        return Part.argument(where) if where in done.arguments else None
+    known = where.isdigit() and 1 <= int(where) <= len(sentences(done.text))
+    return Part.sentence(int(where)) if known else None
 
 
 def _checks(rows: Sequence[JSON], constraints: Sequence[Constraint]) -> tuple[Checked, ...]:
@@ -175,4 +136,4 @@ def _schema() -> JSON:
 
 def _step(summary: str, verified: Verified) -> Step:
     checks = [{"constraint": item.constraint_id, "met": item.met, "where": item.where} for item in verified.checks]
-    return Step("verify", "code", f"{summary}.", {"problems": list(verified.problems), "checks": checks})
+    return Step(Stage.VERIFY, StepKind.CODE, f"{summary}.", {"problems": list(verified.problems), "checks": checks})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,10 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from agents.contract import Action, ActionKind, Constraint, ConstraintStatus, Evidence
+from agents.contract import Action, ActionKind, Constraint, ConstraintStatus, Evidence, Part
 from agents.contract import Trajectory as Course
+from agents.toolkit.sentences import sentences
 from bench.models import Checkpoint, CheckpointScore, Event, Trajectory, Verdict
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Graded:
 class Because:
     """One part of the action: the constraints behind it with the events that they cite."""
 
-    part: str
+    part: Part
     name: str
     value: str
     reasons: list[tuple[Constraint, list[Evidence]]]
@@ -64,7 +62,7 @@ def because(course: Course) -> list[Because]:
         return []
     constraints = {c.constraint_id: c for c in course.constraints}
     events = {e.event_id: e for e in course.evidence}
-    reasons: dict[str, list[tuple[Constraint, list[Evidence]]]] = defaultdict(list)
+    reasons: dict[Part, list[tuple[Constraint, list[Evidence]]]] = defaultdict(list)
     for link in course.links:
         if link.constraint_id in constraints:
             cited = [events[i] for i in link.evidence if i in events]
@@ -73,7 +71,7 @@ def because(course: Course) -> list[Because]:
     parts = [
         Because(part, name, value, reasons.pop(part, []), name in asks) for part, name, value in _parts(course.action)
     ]
-    return [*parts, *(Because(part, part.partition(":")[2], "", found) for part, found in reasons.items())]
+    return [*parts, *(Because(part, part.key, "", found) for part, found in reasons.items())]
 
 
 def with_events(course: Course, *, active: bool) -> list[tuple[Constraint, list[Evidence]]]:
@@ -83,11 +81,10 @@ def with_events(course: Course, *, active: bool) -> list[tuple[Constraint, list[
     return [(c, [events[i] for i in c.evidence if i in events]) for c in chosen]
 
 
-def _parts(action: Action) -> list[tuple[str, str, str]]:
+def _parts(action: Action) -> list[tuple[Part, str, str]]:
     if action.kind is ActionKind.CALL_API:
-        return [(f"argument:{name}", name, _value(value)) for name, value in action.arguments.items()]
-    sentences = [text.strip() for text in _SENTENCE.split(action.text) if text.strip()]
-    return [(f"sentence:{number}", str(number), text) for number, text in enumerate(sentences, 1)]
+        return [(Part.argument(name), name, _value(value)) for name, value in action.arguments.items()]
+    return [(Part.sentence(number), str(number), text) for number, text in enumerate(sentences(action.text), 1)]
 
 
 def _value(value: Any) -> str:

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from agents.contract import Constraint, ConstraintStatus, Evidence, Step
 
 
 @dataclass(frozen=True, slots=True)
+class Aspect:
+    """Something that could decide a good answer, and contrasting behaviours as somebody's records would show them."""
+
+    name: str
+    behaviours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the request is about: the day on which it takes place, at ``as_of`` or later, and the aspects."""
+
+    day: datetime
+    aspects: tuple[Aspect, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceNet:
-    """The evidence that the task conditions (C_u(x) in the paper), within the budget, newest last."""
+    """The evidence that the task conditions (C_u(x) in the paper), within the budget, oldest first."""
 
     evidence: tuple[Evidence, ...]
-    topics: tuple[str, ...]  # predicted, most important first
     trace: tuple[Step, ...] = ()
 
 
