@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.catalogue.words import content_stems
 from bench.models import Checkpoint, CheckpointKind, Dataset, Event, EventLabel, Task
+from bench.runs.rehearsal import unsolved
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Gate:
     value: float
     limit: str
     passed: bool
+    offenders: tuple[str, ...] = ()  # what breaks it, by name, twenty at most
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -45,12 +47,22 @@ def check_dataset(dataset: Dataset) -> list[Gate]:
         _none("API tasks without an item that satisfies all", _unsolvable(dataset, by_task)),
         _none("texts that stand twice in one history", _repeated(dataset)),
         _at_least("kinds of conflict", float(len({c.conflict for c in preferences} - {""})), 4),
+        _unsolved(dataset),
         _at_most("share of the most frequent value over its dimension, mean", _majority(preferences), 0.7),
     ]
 
 
 def _none(name: str, count: int) -> Gate:
     return Gate(name, float(count), "0", count == 0)
+
+
+def _unsolved(dataset: Dataset) -> Gate:
+    """Shown all gold evidence, the ideal reader meets every checkpoint; a task where it does not is broken."""
+    tasks = Task.objects.of_dataset(dataset.pk).select_related("scenario__domain").prefetch_related("checkpoints")
+    missed = unsolved(tasks)
+    names = tuple(f"{played.task.slug}: {played.checkpoint.text}" for played in missed[:20])
+    name = "checkpoints that the ideal reader misses with all gold evidence"
+    return Gate(name, float(len(missed)), "0", not missed, names)
 
 
 def _at_least(name: str, value: float, limit: float) -> Gate:

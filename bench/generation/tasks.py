@@ -54,6 +54,8 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> _Cand
     request = rng.choice(fitting)
     as_of = _as_of(persona, rng)
     day = _day(as_of.date(), weekend=request.context == "at_weekend", rng=rng)
+    if not any(scenario.slots[name] == "date" for name, _ in SLOT.findall(request.text)):
+        day = unstated_day(as_of.date(), request.context or "")
     slots = {name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()}
     resolved = {}
     for dimension in scenario.dimensions:
@@ -84,6 +86,11 @@ def _day(today: date, *, weekend: bool, rng: Random) -> date:
     """A day within the next week, at a weekend only where the request says so."""
     days = [today + timedelta(days=n) for n in range(1, 8)]
     return rng.choice([day for day in days if (day.weekday() >= 5) == weekend])
+
+
+def unstated_day(today: date, context: str) -> date:
+    """When a request is meant that names no day: today, or the coming Saturday where it says so."""
+    return today + timedelta(days=(5 - today.weekday()) % 7 or 7) if context == "at_weekend" else today
 
 
 class _Day:

@@ -17,7 +17,7 @@ _COLUMNS = (
 def results_table(run: Run, results: dict[str, Any]) -> str:
     """One line a method: each measure with its 95% interval, and both denominators."""
     mark = (
-        "  SIMULATED: the model is the offline stand-in; this shows that information flows, no more"
+        "  SIMULATED: what the evidence of a method allows an ideal reader, not how a model does"
         if run.simulated
         else ""
     )

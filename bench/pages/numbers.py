@@ -61,6 +61,8 @@ def pair_words(pair: Mapping[str, Any]) -> str:
     """What a paired difference says; an interval that contains zero is never read as a lead."""
     if pair.get("difference") is None:
         return "no unit that both have scored"
+    if pair["distinguishable"] is None:
+        return "simulated, not compared"
     if not pair["distinguishable"]:
         return "not distinguishable"
     ahead = f"{method_label(pair['a'] if pair['difference'] > 0 else pair['b'])} is ahead"

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 
 from bench.catalogue import Catalogue, Scenario, load_catalogue
 from bench.catalogue.schema import SLOT, Dimension
+from bench.generation.tasks import unstated_day
 
 _DATE = r"(?:\w+day the \d{1,2}(?:st|nd|rd|th)|\d{4}-\d{2}-\d{2})"
 DAY = re.compile(_DATE)
@@ -48,8 +49,7 @@ def understand(line: str, name: str, now: date) -> Asked | None:
         words = {slot: text for slot, text in match.groupdict().items() if text is not None}
         days = {slot: named_day(text, now) for slot, text in words.items() if scenario.slots[slot] == "date"}
         slots = words | {slot: day.isoformat() for slot, day in days.items()}
-        weekend = now + timedelta(days=(5 - now.weekday()) % 7 or 7)
-        day = next(iter(days.values()), weekend if context == "at_weekend" else now)
+        day = next(iter(days.values()), unstated_day(now, context))
         return Asked(reference, scenario, context, slots, words, day)
     return None
 

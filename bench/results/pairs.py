@@ -44,6 +44,12 @@ def adjust(rows: Sequence[dict[str, Any]]) -> None:
         row["p_holm"] = round(adjusted, 5)
 
 
+def without_verdict(rows: Sequence[dict[str, Any]]) -> None:
+    """For a simulated run: difference and interval stay, but nothing is said to be ahead."""
+    for row in rows:
+        row.update(p=None, p_holm=None, distinguishable=None, words="simulated")
+
+
 def _both(rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Both:
     other = {(row.task_id, row.repeat): row for row in rows_b}
     return [(row, other[key]) for row in rows_a if (key := (row.task_id, row.repeat)) in other]

@@ -14,7 +14,7 @@ from bench.models import CheckpointScore, Run, Unit
 from bench.results.kept import keep, remember
 from bench.results.losses import loss_counts
 from bench.results.measures import Coverage, product_of_rates
-from bench.results.pairs import pairs, pairs_by_domain
+from bench.results.pairs import pairs, pairs_by_domain, without_verdict
 from bench.results.rows import METRICS, VIEWS, Row, rows_by_view
 from bench.statistics.intervals import clustered_mean
 from bench.statistics.ppi import mean_interval
@@ -44,14 +44,17 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     sides = {name: _by_method(run, rows, split) for name, rows in rows_by_view(run).items()}
     by_method = sides[view]
     rates, per_task = _pass_rates(run, view, split), _checkpoints_per_task(run, split)
+    paired, by_domain = pairs(by_method), pairs_by_domain(by_method)
+    if run.simulated:
+        without_verdict([*paired, *by_domain])
     return {
         "view": view,
         "split": split,
         "human_calibrated": human_calibrated(sides["human"], sides["ai"]),
         "views": {name: _task_success(side) for name, side in sides.items()},
         "cells": [_cell(run, m, rows, rates.get(m, {}), per_task) for m, rows in by_method.items()],
-        "paired": pairs(by_method),
-        "paired_by_domain": pairs_by_domain(by_method),
+        "paired": paired,
+        "paired_by_domain": by_domain,
         "losses": loss_counts(run, split),
     }
 

@@ -259,6 +259,13 @@ def _domains(domains: Sequence[str]) -> list[str]:
 
 def _judges(model: str, judges: Sequence[str]) -> list[str]:
     if judges:
+        simulated = [name for name in judges if is_offline(name)]
+        if simulated and not is_offline(model):
+            raise LaunchError(
+                f"{', '.join(simulated)} only grade simulated runs, and {model!r} is a real endpoint; "
+                "name registered endpoints: --judges a,b,c",
+                "judges",
+            )
         return list(dict.fromkeys(judges))
     if is_offline(model):
         return list(PANEL)

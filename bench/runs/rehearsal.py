@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.contract import JSON, Action, Limits, Reply, ToolCall, ToolSpec
@@ -59,12 +59,14 @@ class ReaderHere:
         return Reply(text, json.loads(text) if schema is not None else None, calls)
 
 
-def play(task: Task, method: str) -> Iterator[Played]:
-    """Every checkpoint of a task as a method and the ideal reader meet it, judged without error."""
+def play(task: Task, method: str, *, gold: bool = False) -> Iterator[Played]:
+    """Every checkpoint of a task as a method and the ideal reader meet it, judged without error.
+
+    With ``gold`` the method finds the task's gold events, whatever it searches for.
+    """
     spec, world = resolve(method), world_of(task)
-    course = spec.function(
-        task_input(task), llm=ReaderHere(), search=search_for(spec, task), call_tool=world, limits=Limits()
-    )  # fmt: skip
+    search = search_for(replace(spec, uses_gold=spec.uses_gold or gold), task)
+    course = spec.function(task_input(task), llm=ReaderHere(), search=search, call_tool=world, limits=Limits())
     checkpoints = list(task.checkpoints.all())
     judged = _judged(task, course.action, [c for c in checkpoints if c.rule is None])
     items = {"items": {str(item["id"]): item for item in task.world.get("items", ())}}
@@ -90,5 +92,6 @@ def _judged(task: Task, action: Action | None, checkpoints: Sequence[Checkpoint]
     return {ids[key]: value == "pass" for key, (value, _) in result.verdicts.items()}
 
 
-def rehearse(tasks: Iterable[Task], method: str) -> list[Played]:
-    return [played for task in tasks for played in play(task, method)]
+def unsolved(tasks: Iterable[Task]) -> list[Played]:
+    """The checkpoints that the ideal reader misses although it is shown all gold evidence: their tasks are broken."""
+    return [played for task in tasks for played in play(task, "rag", gold=True) if not played.passed]

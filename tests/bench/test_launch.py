@@ -242,3 +242,9 @@ def test_a_model_or_judge_that_does_not_answer_stops_the_launch_and_nothing_is_w
         launch_run(RunSpec(**wish(small, **{"judges": ["offline-judge-a"], **changes})))
     assert caught.value.field == field
     assert (Run.objects.count(), Unit.objects.count()) == before
+
+
+def test_simulated_judges_do_not_grade_a_real_model(small):
+    Endpoint.objects.create(slug="real", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    with pytest.raises(LaunchError, match=r"offline-judge-a only grade simulated runs.*--judges a,b,c"):
+        plan_run(RunSpec(**wish(small, model="real", judges=["offline-judge-a"])))

@@ -13,7 +13,7 @@ from bench.models import Domain, Run, RunStatus
 from bench.pages.charts import Forest, IntervalRow, axis_end, forest
 from bench.pages.queries.overview import turned
 from bench.results.kept import remember
-from bench.results.pairs import adjust, pairs, pairs_by_domain
+from bench.results.pairs import adjust, pairs, pairs_by_domain, without_verdict
 from bench.results.report import results_of
 from bench.results.rows import rows_by_view
 
@@ -144,7 +144,10 @@ def _across(a: Side, b: Side) -> dict[str, Any]:
     """As ``paired``, from the units of both runs; their methods may be the same, so the sides go by "a" and "b"."""
     rows = {s.run.pk: rows_by_view(s.run)["combined"] for s in (a, b)}
     sides = {n: [row for row in rows[s.run.pk] if row.method == s.method] for n, s in (("a", a), ("b", b))}
-    found = _shaped(pairs(sides), pairs_by_domain(sides), "a", "b")
+    metrics, domains = pairs(sides), pairs_by_domain(sides)
+    if a.run.simulated or b.run.simulated:
+        without_verdict([*metrics, *domains])
+    found = _shaped(metrics, domains, "a", "b")
     names = {"a": a.method, "b": b.method}
     return {**found, **{group: [{**row, **names} for row in found[group]] for group in ("metrics", "domains")}}
 
