@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import write_file
-from bench.models import CheckpointScore, Dataset, Event, Run, Task, Trajectory, Verdict
+from bench.models import CheckpointScore, Dataset, Event, Run, Task, Trajectory, Unit, Verdict
+from bench.results.agreement_report import agreement_of
 from bench.results.report import results_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -35,10 +36,16 @@ def export_dataset(dataset: Dataset, folder: Path, *, gold: bool) -> list[dict[s
 
 
 def export_results(run: Run, folder: Path) -> list[dict[str, Any]]:
-    """results.json, trajectories.jsonl, verdicts.jsonl, scores.csv, last manifest.json. Returns files with sha256."""
+    """A run as files; examples/recompute.py computes its table from them alone. Returns files with sha256.
+
+    results.json, agreement.json, units.jsonl (failed ones too), trajectories.jsonl, verdicts.jsonl (oldest first),
+    scores.csv, last manifest.json.
+    """
     results = {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **results_of(run)}
     return [
         _write(folder / "results.json", json.dumps(results, indent=2) + "\n"),
+        _write(folder / "agreement.json", json.dumps(agreement_of(run), indent=2) + "\n"),
+        _write_lines(folder / "units.jsonl", _units(run)),
         _write_lines(folder / "trajectories.jsonl", _trajectories(run)),
         _write_lines(folder / "verdicts.jsonl", _verdicts(run)),
         _write(folder / "scores.csv", _scores(run)),
@@ -123,6 +130,36 @@ def _checkpoints(dataset: Dataset) -> Iterator[dict[str, Any]]:
             }
 
 
+UNIT_COLUMNS = {
+    "unit": "pk",
+    "trajectory": "trajectory__pk",
+    "task": "task__slug",
+    "method": "method",
+    "repeat": "repeat",
+    "status": "status",
+    "error": "error",
+    "persona": "task__persona__slug",
+    "split": "task__persona__split",
+    "domain": "task__scenario__domain__slug",
+    "scenario": "task__scenario__slug",
+    "action_kind": "task__scenario__action_kind",
+    "audit": "trajectory__audit",
+    "evidence_recall": "trajectory__evidence_recall",
+    "over_applied": "trajectory__over_applied",
+    "llm_calls": "trajectory__llm_calls",
+    "tokens_in": "trajectory__tokens_in",
+    "tokens_out": "trajectory__tokens_out",
+    "cost_usd": "trajectory__cost_usd",
+    "wall_s": "trajectory__wall_s",
+}
+
+
+def _units(run: Run) -> Iterator[dict[str, Any]]:
+    """Every planned unit, scored, failed or open; what its trajectory would say is null where it has none."""
+    for values in Unit.objects.filter(run=run).order_by("pk").values_list(*UNIT_COLUMNS.values()).iterator():
+        yield dict(zip(UNIT_COLUMNS, values, strict=True))
+
+
 def _trajectories(run: Run) -> Iterator[dict[str, Any]]:
     found = Trajectory.objects.filter(unit__run=run).select_related("unit__task").order_by("pk")
     for one in found.iterator(chunk_size=200):
@@ -138,7 +175,8 @@ def _trajectories(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _verdicts(run: Run) -> Iterator[dict[str, Any]]:
-    names = ("rubric_version", "source", "name", "value", "rationale", "anchor", "simulated")
+    names = ("rubric_version", "source", "name", "value", "rationale", "anchor", "simulated", "raw", "contradicts")
+    names = (*names, "own_family", "cost_usd", "created_at")
     rows = Verdict.objects.filter(trajectory__unit__run=run).order_by("pk")
     for values in rows.values_list("trajectory_id", "checkpoint__position", *names).iterator():
         yield dict(zip(("trajectory", "checkpoint", *names), values, strict=True))
@@ -146,12 +184,15 @@ def _verdicts(run: Run) -> Iterator[dict[str, Any]]:
 
 def _scores(run: Run) -> str:
     columns = ("trajectory", "task", "method", "checkpoint", "kind", "text", "combined", "origin", "ai", "human", "gap")
+    more = {"repeat": "trajectory__unit__repeat", "dimension": "checkpoint__dimension", "escalate": "escalate"}
     rows = CheckpointScore.objects.filter(trajectory__unit__run=run).order_by("trajectory_id", "checkpoint__position")
     fields = ("trajectory_id", "trajectory__unit__task__slug", "trajectory__unit__method", "checkpoint__position")
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    writer.writerow([*columns, "simulated"])
-    for values in rows.values_list(*fields, "checkpoint__kind", "checkpoint__text", *columns[6:]).iterator():
+    writer.writerow([*columns, *more, "simulated"])
+    for values in rows.values_list(
+        *fields, "checkpoint__kind", "checkpoint__text", *columns[6:], *more.values()
+    ).iterator():
         writer.writerow([*(harmless(value) for value in values), run.simulated])
     return output.getvalue()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bench.grading.judges import is_own_family
 from bench.grading.types import VerdictValue
 from bench.statistics.agreement import Agreement, Coded, Codes, gwet_ac1, raw_agreement
 
@@ -102,3 +105,32 @@ def _row(judged: Judged, split: str, name: str, here: npt.NDArray[np.bool_], oth
     passed = (both == MENU.index(VerdictValue.PASS)).sum(axis=1)
     gap = float(passed[0] - passed[1]) / both.shape[1] if both.shape[1] else None
     return CardRow(judged.judge, split, name, raw_agreement(ratings), gwet_ac1(ratings, MENU), gap)
+
+
+def panel_warnings(judges: Sequence[Mapping[str, Any]], agent: Mapping[str, Any]) -> list[str]:
+    """What makes a panel weaker than it looks, a sentence each. Judges and agent as a manifest names them."""
+    named = Counter(str(judge["slug"]) for judge in judges)
+    distinct = list({str(judge["slug"]): judge for judge in judges}.values())
+    found = [
+        f"{name} is named {count} times in the panel; it has one vote." for name, count in named.items() if count > 1
+    ]
+    if len(distinct) == 1:
+        found.append(f"The panel has one judge, {distinct[0]['slug']}: its errors are the scores' errors.")
+    if len(distinct) == 2:
+        names = " and ".join(str(judge["slug"]) for judge in distinct)
+        found.append(f"The panel has two judges, {names}: where they differ, there is no majority.")
+    for what, words in (("model", "are the same model"), ("family", "are of one family")):
+        for value, group in _alike(distinct, what).items():
+            found.append(f"{' and '.join(group)} {words}, {value}: they tend to err together.")
+    own = [str(j["slug"]) for j in distinct if is_own_family(str(j.get("family", "")), str(agent.get("family", "")))]
+    if own:
+        found.append(f"{' and '.join(own)}: of the agent's own family, {agent['family']}; it may favour its kind.")
+    return found
+
+
+def _alike(judges: Sequence[Mapping[str, Any]], what: str) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for judge in judges:
+        if value := str(judge.get(what, "")).strip().casefold():
+            groups.setdefault(value, []).append(str(judge["slug"]))
+    return {value: names for value, names in groups.items() if len(names) > 1}

@@ -20,12 +20,12 @@ from bench.grading.panel import MENU
 from bench.grading.types import VerdictSource, VerdictValue
 from bench.models import CheckpointScore, Run, Verdict
 from bench.results.kept import keep
+from bench.results.panel_votes import panel_report, rounded
 from bench.statistics.agreement import (
     Agreement,
     Coded,
     Codes,
     cohen_kappa,
-    effective_votes,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -34,7 +34,6 @@ from bench.statistics.agreement import (
 )
 from bench.statistics.bootstrap import agreement_interval
 
-ENOUGH_REFERENCE = 30  # our decision: from so many items on that humans decided, judges' errors are correlated
 GROUPINGS = ("domain", "scenario", "dimension", "checkpoint_kind")
 PASS, FAIL = range(len(MENU))
 UNDECIDED, ABSENT = -1, -2
@@ -89,12 +88,15 @@ def measure_agreement(run: Run) -> dict[str, Any]:
     ``groups``: the same by domain, scenario, dimension and checkpoint kind.
     A measure is null where undefined, and ``reasons`` says why.
     ``effective_votes`` is the number of independent votes that the panel is
-    worth, or null. ``judges``: cards by length, position, family and test-retest.
+    worth, or null; ``panel``: each judge beside the humans, and why it is left
+    out there. ``warnings``: what makes the panel weak. ``judges``: cards by
+    length, position, family and test-retest.
     """
     version = _newest_rubric(run)
     given = _read(run, version)
     kinds = _kinds(given)
-    votes, against = _votes(given)
+    judges = given.of(VerdictSource.JUDGE)
+    names, panel_names = [given.raters[row][1] for row in judges], run.manifest["policy"]["panel"]
     everything = np.arange(len(given.items.trajectory))
     return {
         "run_id": run.pk,
@@ -103,10 +105,8 @@ def measure_agreement(run: Run) -> dict[str, Any]:
         "pairs": list(_pairs(given)),
         "overall": [_together(given, kind, sides, everything) for kind, sides in kinds],
         "groups": list(_groups(given, kinds)),
-        "effective_votes": _rounded(votes.value),
-        "effective_votes_reason": votes.reason,
-        "effective_votes_against": against,
-        "effective_votes_n": votes.n,
+        **panel_report(panel_names, names, given.decided[judges], given.items.humans, given.items.persona),
+        "warnings": panel.panel_warnings(run.manifest["judges"], run.manifest.get("model", {})),
         "judges": [_card(row) for row in _cards(given)],
     }
 
@@ -254,7 +254,7 @@ def _groups(given: _Given, kinds: Sequence[tuple[str, Codes]]) -> Iterable[dict[
 
 
 def _together(given: _Given, kind: str, sides: Codes, items: Codes) -> dict[str, Any]:
-    """All sides of a kind at once, over the items that two or more of them rated."""
+    """All sides of a kind at once, over the items that two or more of them rated: n is that of every number."""
     rated = items[(sides[:, items] >= 0).sum(axis=0) >= 2]
     return {"kind": kind, "raters": len(sides), **_numbers(given, sides, rated)}
 
@@ -275,26 +275,11 @@ def _numbers(given: _Given, sides: Codes, items: Codes) -> dict[str, Any]:
         reasons["interval"] = interval.reason if interval and interval.reason else reasons["ac1"]
     return {
         "n": found["raw"].n,
-        **{name: _rounded(result.value) for name, result in found.items()},
-        "low": _rounded(interval.low) if interval else None,
-        "high": _rounded(interval.high) if interval else None,
+        **{name: rounded(result.value) for name, result in found.items()},
+        "low": rounded(interval.low) if interval else None,
+        "high": rounded(interval.high) if interval else None,
         "reasons": reasons,
     }
-
-
-def _votes(given: _Given) -> tuple[Agreement, str]:
-    """From errors against humans where they decided enough items, else from the votes alone."""
-    judges = given.decided[given.of(VerdictSource.JUDGE)]
-    rated = (judges >= 0).any(axis=0)
-    decided = rated & (given.items.humans >= 0)
-    if decided.sum() >= ENOUGH_REFERENCE:
-        return effective_votes(_names(judges[:, decided]), _names(given.items.humans[None, decided])[0]), "humans"
-    return effective_votes(_names(judges[:, rated])), "votes"
-
-
-def _names(codes: Codes) -> list[list[VerdictValue | None]]:
-    menu = (*MENU, None)  # -1 finds the last
-    return [[menu[code] for code in row] for row in codes.tolist()]
 
 
 def _cards(given: _Given) -> Iterable[panel.CardRow]:
@@ -326,13 +311,9 @@ def _judged(given: _Given, row: int) -> panel.Judged:
 def _card(row: panel.CardRow) -> dict[str, Any]:
     return {
         **asdict(row),
-        "raw": _rounded(row.raw.value),
-        "ac1": _rounded(row.ac1.value),
+        "raw": rounded(row.raw.value),
+        "ac1": rounded(row.ac1.value),
         "n": row.raw.n,
         "reason": row.raw.reason,
-        "rate_gap": _rounded(row.rate_gap),
+        "rate_gap": rounded(row.rate_gap),
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

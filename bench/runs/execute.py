@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from agents.contract import BudgetExceeded, Cancelled, EndpointAway, Limits, Termination
@@ -124,7 +124,6 @@ def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
 
 def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> bool:
     """Trajectory, rule verdicts, scores and the unit's new status, all or none. True where it now waits for judges."""
-    needs_judges = unit.task.scenario.action_kind == "generate" and course.action is not None
     recall, over_applied = gold_measures(unit.task_id, course)
     trajectory = Trajectory(
         unit=unit,
@@ -141,6 +140,8 @@ def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[s
         audit=_in_audit(unit),
     )
     verdicts = rule_verdicts(trajectory)
+    undecided = unit.task.scenario.action_kind == "generate" or any(v.value == "cannot_judge" for v in verdicts)
+    needs_judges = undecided and course.action is not None
     scores = [] if needs_judges else first_scores(trajectory, verdicts, course)
     # Short, and computed before: every unit of the run waits here for the run's row, which counts its changes.
     with transaction.atomic():
@@ -182,11 +183,13 @@ def _rounds(trajectory: Trajectory, judge: str) -> int:
 
 
 def rejudge(run: Run, judges: list[str]) -> int:
-    """Ask the judges about every stored text again, or for the first time. The agent is never called.
+    """Ask the judges about every stored text, and call that a rule cannot judge, again or for the first time. The agent is never called.
 
     Stored replies are not replayed: a judge may answer differently, which is its test-retest agreement.
     """
-    units = Unit.objects.filter(run=run, trajectory__isnull=False, task__scenario__action_kind="generate")
+    unread = Verdict.objects.filter(source="rule", value="cannot_judge").values("trajectory__unit")
+    units = Unit.objects.filter(run=run, trajectory__isnull=False)
+    units = units.filter(Q(task__scenario__action_kind="generate") | Q(pk__in=unread))
     graded = 0
     for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
         for name in judges:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
+
 from agents.contract import BudgetExceeded, Cancelled, LLMError, Outage
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
@@ -20,14 +22,19 @@ MakeLLM = Callable[[str], OpenAILLM]
 
 
 def judge_trajectory(trajectory: Trajectory, panel: Sequence[str], make_llm: MakeLLM, *, again: bool = False) -> None:
-    """Append the judges' verdicts on every checkpoint that no rule decides.
+    """Append the judges' verdicts on every checkpoint that no rule decides: it has none, or its rule cannot judge.
 
     Passes over a judge that has answered before, unless ``again``. A reply
     that cannot be used is kept as unscored, with its raw text and the reason.
     Raises BudgetExceeded, Cancelled, BooksUnavailable and Outage only.
     """
+    undecided = Verdict.objects.filter(
+        trajectory=trajectory, source="rule", value="cannot_judge", rubric_version=RUBRIC_VERSION
+    ).values("checkpoint")
     asked = list(
-        Checkpoint.objects.filter(task_id=trajectory.unit.task_id, rule__isnull=True).prefetch_related("evidence")
+        Checkpoint.objects.filter(task_id=trajectory.unit.task_id)
+        .filter(Q(rule__isnull=True) | Q(pk__in=undecided))
+        .prefetch_related("evidence")
     )
     given = Verdict.objects.filter(trajectory=trajectory, source="judge", rubric_version=RUBRIC_VERSION)
     done = set() if again else set(given.exclude(value="").values_list("name", flat=True))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import krippendorff
 import numpy as np
@@ -125,49 +124,6 @@ def prevalence(ratings: Ratings, category: Hashable) -> Agreement:
         return Agreement(0.0, None, int(rated.sum()))
     shares = counts[rated, coded.names.index(category)] / given[rated]
     return Agreement(float(shares.mean()), None, int(rated.sum()))
-
-
-def effective_votes(
-    ratings: Sequence[Sequence[Hashable | None]], reference: Sequence[Hashable | None] | None = None
-) -> Agreement:
-    """How many independent votes a panel is worth, 1..judges: k / (1 + (k - 1) r).
-
-    ``r`` is the mean correlation over pairs of judges, cut to 0..1: of their
-    errors where ``reference`` (what humans decided, over the same items) is
-    given, else of their votes. Without a reference a shared truth counts as
-    dependence, so the number is a lower bound. A pair with one constant judge
-    has covariance 0 and counts as 0; a pair of two constant judges says
-    nothing and is left out. Kish 1965, Survey Sampling; for judges: Kohli
-    2026, "Nine Judges, Two Effective Votes" (arXiv 2605.29800).
-    """
-    coded = encode([*ratings, reference] if reference is not None else ratings)
-    codes = coded.codes
-    judges = codes[:-1] if reference is not None else codes
-    if len(judges) < 2:
-        return Agreement(None, f"undefined because the panel has {len(judges)} judge(s)", 0)
-    if reference is None and len(coded.names) > 2:
-        return Agreement(None, f"undefined because {len(coded.names)} categories need a reference", 0)
-    votes = (judges != codes[-1]).astype(float) if reference is not None else judges.astype(float)
-    known = (judges >= 0) & (codes[-1] >= 0) if reference is not None else judges >= 0
-    pairs = combinations(range(len(judges)), 2)
-    measured = [_correlation(votes[a], votes[b], known[a] & known[b]) for a, b in pairs]
-    correlations = [r for r in measured if r is not None]
-    n = int((known.sum(axis=0) >= 2).sum())
-    if not correlations:
-        return Agreement(None, "undefined because no pair of judges varies on common items", n)
-    mean = min(max(float(np.mean(correlations)), 0.0), 1.0)
-    return Agreement(len(judges) / (1 + (len(judges) - 1) * mean), None, n)
-
-
-def _correlation(a: Floats, b: Floats, known: npt.NDArray[np.bool_]) -> float | None:
-    """Pearson's r over the known items; 0 where one side is constant, None where both are."""
-    if known.sum() < 2:
-        return None
-    left, right = a[known], b[known]
-    varying = sum(bool(side.min() != side.max()) for side in (left, right))
-    if varying == 0:
-        return None
-    return 0.0 if varying == 1 else float(np.corrcoef(left, right)[0, 1])
 
 
 def _missing(rating: Hashable | None) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from bench.statistics.agreement import COEFFICIENTS, Ratings, encode
+from bench.statistics.agreement import COEFFICIENTS, Floats, Ratings, encode
 
 Clusters = Sequence[Hashable] | npt.NDArray[np.int64]
 
@@ -70,13 +70,25 @@ def agreement_interval(
         raise ValueError(f"{len(clusters)} clusters for {codes.shape[1]} items; one cluster an item is right")
     if name == "cohen" and len(codes) != 2:
         raise ValueError(f"Cohen's kappa takes two raters, got {len(codes)}")
+    coefficient, q = COEFFICIENTS[name], len(names)
+    terms = coefficient.terms(codes, q)
+    return sums_interval(terms, lambda sums: coefficient.value(sums, q), clusters, draws, seed, confidence)
+
+
+def sums_interval(
+    terms: Floats,
+    value: Callable[[Floats], Floats],
+    clusters: Clusters,
+    draws: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """The interval of whatever is a function of sums over items: ``terms`` (items, m), ``value`` of (..., m)."""
     by_item, groups = _cluster_codes(clusters)
     if groups < 2:
         return _too_few(groups)
-    coefficient = COEFFICIENTS[name]
-    terms = coefficient.terms(codes, len(names))
     sums = np.stack([np.bincount(by_item, column, groups) for column in terms.T], axis=1)
-    return _percentiles(coefficient.value(_weights(groups, draws, seed) @ sums, len(names)), confidence)
+    return _percentiles(value(_weights(groups, draws, seed) @ sums), confidence)
 
 
 @lru_cache(maxsize=16)

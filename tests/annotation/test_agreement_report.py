@@ -3,8 +3,10 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils.html import escape
 
-from bench.results.agreement_report import agreement_of
+from bench.models import Verdict
+from bench.results.agreement_report import agreement_of, measure_agreement
 from tests.annotation.factories import grade, judge
 
 MEASURES = ("raw", "ac1", "alpha", "kappa", "prevalence")
@@ -83,3 +85,40 @@ def test_the_command_writes_the_numbers_of_the_page(run, as_user):
 def test_an_unknown_run_is_one_clear_error(run):
     with pytest.raises(CommandError, match=f"there is no run 999999; the newest are: {run.pk}"):
         call_command("agreement", run=999999, json="-")
+
+
+def test_items_that_one_rater_graded_change_no_number(run, meal, booking, cast):
+    """ann and ben grade the meal; what ann alone says of the booking says nothing of how the two agree."""
+    grade(meal, cast["ann"], {0: "pass", 1: "fail"})
+    grade(meal, cast["ben"], {0: "pass", 1: "pass"})
+    alone = next(row for row in measure_agreement(run)["overall"] if row["kind"] == "human-human")
+    grade(booking, cast["ann"], {0: "fail", 1: "fail", 2: "fail"})
+    assert next(row for row in measure_agreement(run)["overall"] if row["kind"] == "human-human") == alone
+    assert alone["n"] == 2
+
+
+def test_a_simulated_agent_marks_the_report_also_where_its_judges_are_real(run, as_user):
+    assert not Verdict.objects.filter(simulated=True).exists()
+    assert run.simulated
+    assert agreement_of(run)["simulated"] is True
+    assert "badge-simulated" in as_user("vera").get("/agreement/", {"run": run.pk}).content.decode()
+
+
+def test_constant_judges_are_named_on_the_page(run, as_user):
+    report = agreement_of(run)
+    assert report["effective_votes"] is None
+    assert {line["left_out"] for line in report["panel"]} == {"always says pass"}
+    page = as_user("vera").get("/agreement/", {"run": run.pk}).content.decode()
+    assert "always says pass" in page
+    assert "lower bound" not in page
+
+
+def test_a_weak_panel_is_warned_of_on_the_page_and_in_the_report(run, as_user):
+    run.manifest["judges"] = run.manifest["judges"][:1]
+    run.save()
+    type(run).objects.filter(pk=run.pk).update(agreement=None)
+    run.refresh_from_db()
+    warning = "The panel has one judge, judge-north: its errors are the scores' errors."
+    assert agreement_of(run)["warnings"] == [warning]
+    for address in (f"/agreement/?run={run.pk}", f"/runs/{run.pk}/"):
+        assert escape(warning) in as_user("vera").get(address).content.decode()

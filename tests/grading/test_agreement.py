@@ -10,7 +10,6 @@ from bench.statistics.agreement import (
     COEFFICIENTS,
     Agreement,
     cohen_kappa,
-    effective_votes,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -221,45 +220,3 @@ def test_alpha_from_sums_equals_the_package(ratings):
         coded, alpha = encode(ratings), COEFFICIENTS["alpha"]
         q = len(coded.names)
         assert float(alpha.value(alpha.terms(coded.codes, q).sum(axis=0), q)) == pytest.approx(packaged)
-
-
-def test_independent_errors_count_as_full_votes():
-    reference = ["pass"] * 4
-    judges = [["pass", "pass", "fail", "fail"], ["pass", "fail", "pass", "fail"]]
-    # errors 0011 and 0101: r = 0, so 2 / (1 + 1 * 0) = 2
-    assert effective_votes(judges, reference) == Agreement(pytest.approx(2), None, 4)
-
-
-def test_three_judges_that_always_err_together_are_one_vote():
-    reference = ["pass", "pass", "fail", "fail"]
-    judge = ["pass", "fail", "fail", "pass"]
-    assert effective_votes([judge] * 3, reference).value == pytest.approx(1)  # 3 / (1 + 2 * 1)
-
-
-def test_half_correlated_errors_leave_1_6_votes():
-    # errors 110000 (mean 1/3) and 101000: cov = 1/6 - 1/9 = 1/18; var = 2/9; r = 1/4. 2 / (1 + 1/4) = 1.6
-    reference = ["pass"] * 6
-    judges = [
-        ["fail", "fail", "pass", "pass", "pass", "pass"],
-        ["fail", "pass", "fail", "pass", "pass", "pass"],
-    ]
-    assert effective_votes(judges, reference).value == pytest.approx(1.6)
-
-
-def test_votes_without_a_reference_are_a_lower_bound():
-    truth = ["pass", "fail"] * 8
-    judges = [list(truth), list(truth)]
-    judges[0][0], judges[1][3] = "fail", "pass"
-    assert effective_votes(judges).value < effective_votes(judges, truth).value
-
-
-def test_effective_votes_say_why_they_are_undefined():
-    assert effective_votes([["pass"]]).reason == "undefined because the panel has 1 judge(s)"
-    assert "varies" in effective_votes([["pass", "pass"], ["pass", "pass"]]).reason
-    assert "reference" in effective_votes([["a", "b", "c"], ["a", "b", "c"]]).reason
-
-
-@given(ratings_strategy)
-def test_effective_votes_lie_between_one_and_the_number_of_judges(ratings):
-    result = effective_votes(ratings)
-    assert result.value is None or 1 - 1e-9 <= result.value <= len(ratings) + 1e-9

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from bench.grading.panel import MENU, Judged, against_itself, by_family, by_length, by_position
+from bench.grading.panel import MENU, Judged, against_itself, by_family, by_length, by_position, panel_warnings
 from bench.grading.types import VerdictValue
 
 P, F, C = VerdictValue.PASS, VerdictValue.FAIL, VerdictValue.CANNOT_JUDGE
@@ -85,3 +85,37 @@ def test_unscored_and_cannot_judge_agree_with_nothing():
     (row,) = by_position(judged(replace(ITEM, value=None, reference=None), replace(ITEM, value=C, reference=C)))
     assert (row.raw.value, row.ac1.value, row.rate_gap) == (None, None, None)
     assert row.raw.reason == "undefined because no item has two ratings"
+
+
+def _named(slug, family="", model=""):
+    return {"slug": slug, "family": family or slug, "model": model or slug}
+
+
+AGENT = _named("agent")
+
+
+def test_three_judges_of_three_families_need_no_warning():
+    assert panel_warnings([_named("a"), _named("b"), _named("c")], AGENT) == []
+
+
+def test_a_panel_of_one_or_two_is_warned_of():
+    assert panel_warnings([_named("a")], AGENT) == ["The panel has one judge, a: its errors are the scores' errors."]
+    two = "The panel has two judges, a and b: where they differ, there is no majority."
+    assert panel_warnings([_named("a"), _named("b")], AGENT) == [two]
+
+
+def test_a_judge_named_twice_is_warned_of():
+    found = panel_warnings([_named("a"), _named("b"), _named("c"), _named("a")], AGENT)
+    assert found == ["a is named 2 times in the panel; it has one vote."]
+
+
+def test_judges_of_one_model_or_family_are_warned_of():
+    found = panel_warnings([_named("a", "Qwen"), _named("b", "qwen "), _named("c")], AGENT)
+    assert found == ["a and b are of one family, qwen: they tend to err together."]
+    found = panel_warnings([_named("a", model="m"), _named("b", model="m"), _named("c")], AGENT)
+    assert found == ["a and b are the same model, m: they tend to err together."]
+
+
+def test_a_judge_of_the_agents_family_is_warned_of():
+    found = panel_warnings([_named("a", "agent"), _named("b"), _named("c")], AGENT)
+    assert found == ["a: of the agent's own family, agent; it may favour its kind."]

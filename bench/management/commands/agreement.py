@@ -24,5 +24,7 @@ class Command(JsonCommand):
         for row in report["overall"]:
             value = row["reasons"].get("ac1") or f"AC1 {row['ac1']:.2f}, raw {row['raw']:.2f}"
             self.say(f"{row['kind']}: {value} (n = {row['n']})")
+        for warning in report["warnings"]:
+            self.say(warning)
         self.say(f"effective votes: {report['effective_votes'] or report['effective_votes_reason']}")
         return report

@@ -70,6 +70,7 @@ class Command(JsonCommand):
             "status": run.status,
             "dataset": dataset,
             "manifest_sha256": run.manifest_sha256,
+            "warnings": _named_twice(wish.judges) + panel_warnings(run.manifest["judges"], run.manifest["model"]),
             **results,
             "wall_s": round(time.monotonic() - started, 2),
         }
@@ -191,6 +192,12 @@ def _wish(options: Mapping[str, Any], preset: Preset) -> RunSpec:
     given["methods"] = [*given["methods"], *preset.methods]
     given["transfer"] = given["transfer"] or preset.transfer
     return RunSpec(**given)
+
+
+def _named_twice(judges: Sequence[str]) -> list[str]:
+    """Said of what was asked: the run's own panel names each judge once."""
+    twice = [name for name, count in Counter(judges).items() if count > 1]
+    return [f"{name} is named more than once as a judge; it has one vote." for name in twice]
 
 
 def _preset(name: str) -> Preset:

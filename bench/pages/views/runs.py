@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from bench.access import may_launch, require
+from bench.grading.panel import panel_warnings
 from bench.models import Run, RunStatus
 from bench.pages import numbers
 from bench.pages.forms import BudgetForm, LaunchForm
@@ -102,6 +103,7 @@ def _detail(request: HttpRequest, run: Run) -> dict[str, Any]:
         "ends": numbers.clock(progress.ends_at, timezone.now()),
         "may_launch": may_launch(request.user),
         "judges": [judge["slug"] for judge in run.manifest["judges"]],
+        "panel_warnings": panel_warnings(run.manifest["judges"], run.manifest.get("model", {})),
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
     }
     if context["is_over"]:
