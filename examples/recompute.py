@@ -131,7 +131,7 @@ def recompute(folder: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
         for shown in export.results["cells"]
     }
     wrong = [
-        f"trajectory {s['trajectory']} checkpoint {s['checkpoint']}: {value!r} from verdicts, {s['combined']!r} in scores"
+        f"trajectory {s['trajectory']}, {s['checkpoint']}: {value!r} from verdicts, {s['combined']!r} in scores.csv"
         for s in export.scores
         if (value := values[int(s["trajectory"]), int(s["checkpoint"])]) != s["combined"]
     ]

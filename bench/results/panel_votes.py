@@ -46,8 +46,8 @@ def panel_report(
     silent = np.full(votes.shape[1], -1, dtype=np.int64)
     rows = [votes[names.index(name)] if name in names else silent for name in everyone]
     lines = [_line(name, name in panel, row, humans, persona) for name, row in zip(everyone, rows, strict=True)]
-    counted = np.array([row for row, line in zip(rows, lines, strict=True) if not line.left_out], dtype=np.int64)
-    counted = counted.reshape(-1, votes.shape[1])
+    kept = [row for row, line in zip(rows, lines, strict=True) if not line.left_out]
+    counted = np.array(kept, dtype=np.int64).reshape(len(kept), votes.shape[1])
     rated = (counted >= 0).any(axis=0)
     decided = rated & (humans >= 0)
     against = "humans" if decided.sum() >= ENOUGH_REFERENCE else "votes"

@@ -183,7 +183,7 @@ def _rounds(trajectory: Trajectory, judge: str) -> int:
 
 
 def rejudge(run: Run, judges: list[str]) -> int:
-    """Ask the judges about every stored text, and call that a rule cannot judge, again or for the first time. The agent is never called.
+    """Ask the judges about every stored text, and every call that a rule cannot judge. The agent is never called.
 
     Stored replies are not replayed: a judge may answer differently, which is its test-retest agreement.
     """

@@ -5,7 +5,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.html import escape
 
-from bench.models import Verdict
 from bench.results.agreement_report import agreement_of, measure_agreement
 from tests.annotation.factories import grade, judge
 
@@ -95,13 +94,6 @@ def test_items_that_one_rater_graded_change_no_number(run, meal, booking, cast):
     grade(booking, cast["ann"], {0: "fail", 1: "fail", 2: "fail"})
     assert next(row for row in measure_agreement(run)["overall"] if row["kind"] == "human-human") == alone
     assert alone["n"] == 2
-
-
-def test_a_simulated_agent_marks_the_report_also_where_its_judges_are_real(run, as_user):
-    assert not Verdict.objects.filter(simulated=True).exists()
-    assert run.simulated
-    assert agreement_of(run)["simulated"] is True
-    assert "badge-simulated" in as_user("vera").get("/agreement/", {"run": run.pk}).content.decode()
 
 
 def test_constant_judges_are_named_on_the_page(run, as_user):

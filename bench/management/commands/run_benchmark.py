@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from redis.exceptions import RedisError
 
 from bench.database import first_line, is_away, patiently
 from bench.generation.build import with_noise
+from bench.grading.panel import panel_warnings
 from bench.management.base import JsonCommand
 from bench.management.table import results_table, sweep_table
 from bench.models import Run, RunStatus
