@@ -176,10 +176,10 @@ def _trajectories(run: Run) -> Iterator[dict[str, Any]]:
 
 def _verdicts(run: Run) -> Iterator[dict[str, Any]]:
     names = ("rubric_version", "source", "name", "value", "rationale", "anchor", "simulated", "raw", "contradicts")
-    names = (*names, "own_family", "cost_usd", "created_at")
+    said = (*names, "own_family", "cost_usd", "created_at")
     rows = Verdict.objects.filter(trajectory__unit__run=run).order_by("pk")
-    for values in rows.values_list("trajectory_id", "checkpoint__position", *names).iterator():
-        yield dict(zip(("trajectory", "checkpoint", *names), values, strict=True))
+    for values in rows.values_list("trajectory_id", "checkpoint__position", *said).iterator():
+        yield dict(zip(("trajectory", "checkpoint", *said), values, strict=True))
 
 
 def _scores(run: Run) -> str:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
-from bench.statistics.agreement import Agreement, Codes, Floats, encode
+from bench.statistics.agreement import Agreement, Floats, encode
 from bench.statistics.bootstrap import Clusters, Interval, sums_interval
 
+Flags = npt.NDArray[np.bool_]
 Votes = Sequence[Sequence[Hashable | None]]
 
 
@@ -89,7 +91,7 @@ def _counted(ratings: Votes, reference: Sequence[Hashable | None] | None) -> _Co
     return _Counted(len(votes), _terms(marks & known, known), int((known.sum(axis=0) >= 2).sum()))
 
 
-def _terms(marks: Codes, known: Codes) -> Floats:
+def _terms(marks: Flags, known: Flags) -> Floats:
     columns = []
     for a, b in combinations(range(len(marks)), 2):
         both = known[a] & known[b]
