@@ -59,8 +59,7 @@ def statistic(
     """The value with its interval, or a dash. ``why`` lists the reasons that stand below the table."""
     if value is None:
         return format_html('<span class="undefined">–{}</span>', _reference(reason, why))
-    digits = numbers.digits_for(low, high)
-    shown = numbers.signed(value, digits) if value < 0 else numbers.share(value, digits)
+    shown = numbers.signed(value) if value < 0 else numbers.share(value)
     interval = numbers.interval({"low": low, "high": high}, sign=low is not None and low < 0)
     if interval or not interval_reason:
         return format_html('<span class="measure">{} <span class="interval">{}</span></span>', shown, interval)

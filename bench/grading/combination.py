@@ -105,10 +105,14 @@ def _humans(latest: Latest, policy: Policy) -> tuple[Outcome | None, str]:
     votes = _votes(latest, VerdictSource.HUMAN)
     passed, failed = votes[VerdictValue.PASS], votes[VerdictValue.FAIL]
     dispute = ""
+    cannot = votes[VerdictValue.CANNOT_JUDGE]
+    undecided = max(passed, failed) < policy.humans_required <= passed + failed + cannot
     if passed and failed:
-        dispute = f"raters disagree: {passed} pass, {failed} fail"
-    elif votes[VerdictValue.CANNOT_JUDGE] >= policy.humans_required:
-        dispute = f"{votes[VerdictValue.CANNOT_JUDGE]} raters cannot judge"
+        dispute = f"raters disagree: {passed} pass, {failed} fail" + (f", {cannot} cannot judge" if cannot else "")
+    elif cannot >= policy.humans_required:
+        dispute = f"{cannot} raters cannot judge"
+    elif undecided:
+        dispute = f"raters disagree: {passed} pass, {failed} fail, {cannot} cannot judge"
     enough = [value for value, n in votes.items() if value.decides and n >= policy.humans_required]
     if len(enough) != 1:
         return None, dispute

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.models import Run
+from bench.pages import numbers
 
 _COLUMNS = (
     ("behaviour accuracy", "behaviour_accuracy"),
@@ -25,17 +26,27 @@ def results_table(run: Run, results: dict[str, Any]) -> str:
     header = f"{'method':24}" + "".join(f"{title:>26}" for title, _ in _COLUMNS)
     lines += [header + f"{'evaluated/planned':>20}{'errors':>8}{'recall':>8}", "-" * (len(header) + 36)]
     for cell in results["cells"]:
-        measures = "".join(f"{_measure(cell[name]):>26}" for _, name in _COLUMNS)
+        why = numbers.withheld(cell)
+        measures = "".join(f"{numbers.DASH if why else _measure(cell[name]):>26}" for _, name in _COLUMNS)
         denominators = f"{cell['evaluated']}/{cell['planned']}"
-        recall = "–" if cell["evidence_recall"] is None else f"{cell['evidence_recall']:.2f}"
+        recall = numbers.share(cell["evidence_recall"])
         lines.append(f"{cell['method']:24}{measures}{denominators:>20}{cell['errors']:>8}{recall:>8}")
-    return "\n".join(["", *lines, "", "in brackets: 95% interval, clustered by persona", ""])
+        lines += [
+            _action_line(action, part) for action, part in cell["by_action"].items() if len(cell["by_action"]) > 1
+        ]
+    withheld = [f"{cell['method']}: {why}" for cell in results["cells"] if (why := numbers.withheld(cell))]
+    return "\n".join(["", *lines, "", "in brackets: 95% interval, clustered by persona", *withheld, ""])
+
+
+def _action_line(action: str, part: Mapping[str, Any]) -> str:
+    """The tasks of one kind of action, below their method."""
+    why = numbers.withheld(part)
+    measures = "".join(f"{numbers.DASH if why else _measure(part[name]):>26}" for _, name in _COLUMNS)
+    return f"  {numbers.action_words(action):22}{measures}{str(part['evaluated']) + '/' + str(part['planned']):>20}"
 
 
 def _measure(measure: dict[str, Any]) -> str:
-    if measure["mean"] is None:
-        return "–"
-    return f"{measure['mean']:.2f} ({measure['low']:.2f}–{measure['high']:.2f})"
+    return f"{numbers.share(measure['mean'])} {numbers.interval(measure)}".strip()
 
 
 def sweep_table(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -50,4 +61,4 @@ def sweep_table(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _shown(cell: Mapping[str, Any]) -> str:
     mean, recall = cell["preference_satisfaction"]["mean"], cell["evidence_recall"]
-    return f"{'–' if mean is None else f'{mean:.2f}'} ({'–' if recall is None else f'{recall:.2f}'})"
+    return f"{numbers.DASH if numbers.withheld(cell) else numbers.share(mean)} ({numbers.share(recall)})"

@@ -1,4 +1,4 @@
-"""How numbers and names are written on pages. Never more digits than the interval supports."""
+"""How numbers and names are written, on pages and in the terminal: shares with two decimals, everywhere."""
 
 from __future__ import annotations
 
@@ -8,35 +8,28 @@ from functools import lru_cache
 from typing import Any
 
 from agents.registry import resolve
+from bench.results.measures import HEADLINE_COVERAGE
 
 DASH = "–"
 MINUS = "−"
-COVERAGE_FOR_HEADLINE = 0.95
 
 Measure = Mapping[str, Any]
 
 
-def digits_for(low: float | None, high: float | None) -> int:
-    """Decimals that an interval supports: 1 where it is 0.4 wide or wider, 3 where under 0.01, else 2."""
-    if low is None or high is None:
-        return 2
-    width = high - low
-    return 1 if width >= 0.4 else 3 if 0 < width < 0.01 else 2
+def share(value: object) -> str:
+    """0.78; <0.01 and >0.99 for what is not quite 0 or 1; a dash for None and for a missing key of a template."""
+    if not isinstance(value, float | int):
+        return DASH
+    if 0 < value < 0.005:
+        return "<0.01"
+    return ">0.99" if 0.995 <= value < 1 else f"{value:.2f}"
 
 
-def share(value: object, digits: int = 2) -> str:
-    """0.78, or a dash for None and for a missing key of a template."""
-    return f"{value:.{digits}f}" if isinstance(value, float | int) else DASH
-
-
-def signed(value: float | None, digits: int = 2) -> str:
-    """+0.20 or −0.03, with a real minus sign."""
+def signed(value: float | None) -> str:
+    """+0.20 or −0.03, with a real minus sign; a difference that is not nothing is never written as 0.00."""
     if value is None:
         return DASH
-    text = f"{abs(value):.{digits}f}"
-    if float(text) == 0:
-        return text
-    return f"{'+' if value > 0 else MINUS}{text}"
+    return f"{'+' if value > 0 else MINUS}{share(abs(value))}" if value else share(0)
 
 
 def interval(measure: Measure, *, sign: bool = False) -> str:
@@ -45,9 +38,7 @@ def interval(measure: Measure, *, sign: bool = False) -> str:
     if low is None or high is None:
         return ""
     write = signed if sign else share
-    digits = digits_for(low, high)
-    joint = " to " if sign else DASH
-    return f"({write(low, digits)}{joint}{write(high, digits)})"
+    return f"({write(low)}{' to ' if sign else DASH}{write(high)})"
 
 
 def p_value(value: object) -> str:
@@ -121,10 +112,11 @@ def withheld(cell: Mapping[str, Any]) -> str:
     covered = coverage(cell)
     if covered is None:
         return "nothing was planned"
-    if covered >= COVERAGE_FOR_HEADLINE:
+    if covered >= HEADLINE_COVERAGE:
         return ""
     # 94.6% must not read as 95%.
-    return f"evaluated {cell['evaluated']:,} of {cell['planned']:,} ({int(covered * 100)}%); no headline below 95%"
+    done = f"evaluated {cell['evaluated']:,} of {cell['planned']:,} ({int(covered * 100)}%)"
+    return f"{done}; no headline below {HEADLINE_COVERAGE:.0%}"
 
 
 @lru_cache(maxsize=256)
@@ -157,6 +149,14 @@ def method_colour(name: str) -> str:
 METHOD_COLOURS = frozenset(
     ("iba", "iba_fc", "rag", "recency", "full_history", "no_history", "profile", "react", "reminder", "oracle")
 )
+
+ACTION_WORDS: Mapping[str, str] = {"generate": "texts", "call_api": "calls"}
+
+
+def action_words(action: str) -> str:
+    """The tasks of one kind of action."""
+    return ACTION_WORDS.get(action, action.replace("_", " "))
+
 
 STAGE_WORDS: Mapping[str, str] = {
     "not_retrieved": "not retrieved",

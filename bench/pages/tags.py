@@ -92,20 +92,18 @@ def measure(value: Mapping[str, Any] | None, reason: str = "") -> SafeString:
     if not value or value.get("mean") is None:
         why = reason or (value or {}).get("reason") or "nothing was evaluated"
         return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)
-    digits = numbers.digits_for(value.get("low"), value.get("high"))
     return format_html(
         '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
-        value.get("n", ""), numbers.share(value["mean"], digits), numbers.interval(value),
+        value.get("n", ""), numbers.share(value["mean"]), numbers.interval(value),
     )  # fmt: skip
 
 
 @register.simple_tag
 def difference(value: Mapping[str, Any]) -> SafeString:
     """+0.20 (+0.16 to +0.24) with n on hover."""
-    digits = numbers.digits_for(value.get("low"), value.get("high"))
     return format_html(
         '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
-        value.get("n", ""), numbers.signed(value.get("difference"), digits), numbers.interval(value, sign=True),
+        value.get("n", ""), numbers.signed(value.get("difference")), numbers.interval(value, sign=True),
     )  # fmt: skip
 
 
@@ -135,6 +133,7 @@ register.filter("seconds", numbers.seconds)
 register.filter("method_label", numbers.method_label)
 register.filter("method_short", numbers.method_short)
 register.filter("method_class", numbers.method_class)
+register.filter("action_words", numbers.action_words)
 register.filter("stage_words", numbers.stage_words)
 
 

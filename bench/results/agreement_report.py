@@ -19,7 +19,7 @@ from bench.grading import panel
 from bench.grading.panel import MENU
 from bench.grading.types import VerdictSource, VerdictValue
 from bench.models import CheckpointScore, Run, Verdict
-from bench.results.kept import keep
+from bench.results.kept import FORMAT, keep
 from bench.results.panel_votes import panel_report, rounded
 from bench.statistics.agreement import (
     Agreement,
@@ -99,6 +99,7 @@ def measure_agreement(run: Run) -> dict[str, Any]:
     names, panel_names = [given.raters[row][1] for row in judges], run.manifest["policy"]["panel"]
     everything = np.arange(len(given.items.trajectory))
     return {
+        "format": FORMAT,
         "run_id": run.pk,
         "rubric_version": version,
         "simulated": run.simulated or given.simulated,

@@ -2,7 +2,8 @@
 
 A trigger counts up ``Run.scores_version`` and drops what the run keeps whenever a verdict is added, a score
 changes, or a unit fails or is tried again. Numbers are computed from one moment of the database, together with the
-version of that moment, and kept only while that is still the version. So what is kept is never stale.
+version of that moment, and kept only while that is still the version. So what is kept is never stale. ``FORMAT``
+stands beside them: what other code has kept is computed anew. Whoever computes puts it into the numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from bench.models import Run
 
 Numbers = dict[str, Any]
 DAY_S = 24 * 3600
+FORMAT = 2  # raise it with every change of what the numbers of a run are, or of how they are computed
 
 
 def keep(run: Run, field: str, compute: Callable[[Run], Numbers]) -> Numbers:
     """What ``compute`` returns, kept in the named field of the run. ``run`` is as new as its reading."""
-    if getattr(run, field) is None:
+    kept = getattr(run, field)
+    if kept is None or kept.get("format") != FORMAT:
         with one_moment():
             version = version_of(run)
             found = compute(run)
@@ -43,7 +46,7 @@ def remember(name: str, runs: tuple[Run, ...], compute: Callable[[], Numbers]) -
 
 
 def _key(name: str, versions: dict[int, int]) -> str:
-    return ":".join([name, *(f"{pk}.{version}" for pk, version in versions.items())])
+    return ":".join([f"{name}-{FORMAT}", *(f"{pk}.{version}" for pk, version in versions.items())])
 
 
 def version_of(run: Run) -> int:

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count, Q
-
 from agents.registry import resolve
-from bench.models import CheckpointScore, Run, Unit
-from bench.results.kept import keep, remember
+from bench.models import Run
+from bench.results.human import human_calibrated
+from bench.results.independence import expected_if_independent
+from bench.results.kept import FORMAT, keep, remember
 from bench.results.losses import loss_counts
-from bench.results.measures import Coverage, product_of_rates
+from bench.results.measures import Coverage
 from bench.results.pairs import pairs, pairs_by_domain, without_verdict
 from bench.results.rows import METRICS, VIEWS, Row, rows_by_view
 from bench.statistics.intervals import clustered_mean
-from bench.statistics.ppi import mean_interval
 from bench.statistics.repeats import over_tasks
 
 ByMethod = Mapping[str, Sequence[Row]]
@@ -43,16 +42,17 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
         raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
     sides = {name: _by_method(run, rows, split) for name, rows in rows_by_view(run).items()}
     by_method = sides[view]
-    rates, per_task = _pass_rates(run, view, split), _checkpoints_per_task(run, split)
+    expected = expected_if_independent(run, view, split)
     paired, by_domain = pairs(by_method), pairs_by_domain(by_method)
     if run.simulated:
         without_verdict([*paired, *by_domain])
     return {
+        "format": FORMAT,
         "view": view,
         "split": split,
         "human_calibrated": human_calibrated(sides["human"], sides["ai"]),
         "views": {name: _task_success(side) for name, side in sides.items()},
-        "cells": [_cell(run, m, rows, rates.get(m, {}), per_task) for m, rows in by_method.items()],
+        "cells": [_cell(run, m, rows, expected.get(m)) for m, rows in by_method.items()],
         "paired": paired,
         "paired_by_domain": by_domain,
         "losses": loss_counts(run, split),
@@ -77,50 +77,7 @@ def _task_success(by_method: ByMethod) -> dict[str, dict[str, Any]]:
     return found
 
 
-def human_calibrated(human: ByMethod, ai: ByMethod) -> dict[str, dict[str, Any]]:
-    """Method -> task success as humans would grade it, by PPI++ from the random audit slice.
-
-    Only trajectories of the audit slice that raters decided count as the human sample; escalated ones do not,
-    since they are no random sample. A method without such a trajectory is left out. Each entry is
-    ``{"estimate", "low", "high", "n_human", "n_ai"}``.
-    """
-    found = {}
-    for method, rows in ai.items():
-        graded = {(r.task_id, r.repeat): r.task_success for r in human.get(method, []) if r.audit}
-        both = [(graded.get((r.task_id, r.repeat)), r.task_success, r.persona_id) for r in rows]
-        sample = [(y, f, persona) for y, f, persona in both if y is not None and f is not None]
-        rest = [(f, persona) for y, f, persona in both if y is None and f is not None]
-        if sample:
-            estimate, low, high = mean_interval(
-                [y for y, _, _ in sample],
-                [f for _, f, _ in sample],
-                [f for f, _ in rest],
-                human_clusters=[persona for _, _, persona in sample],
-                rest_clusters=[persona for _, persona in rest],
-            )
-            n_ai = len(sample) + len(rest)
-            found[method] = {"estimate": estimate, "low": low, "high": high, "n_human": len(sample), "n_ai": n_ai}
-    return found
-
-
-def _pass_rates(run: Run, view: str, split: str) -> dict[str, dict[str, float]]:
-    """Method -> checkpoint kind -> pass rate over scored checkpoints, for all-pass against the product."""
-    where = {"trajectory__unit__task__persona__split": split} if split else {}
-    rows = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run, **{f"{view}__in": ["pass", "fail"]}, **where)
-        .order_by()
-        .values_list("trajectory__unit__method", "checkpoint__kind")
-        .annotate(n=Count("pk"), passed=Count("pk", filter=Q(**{view: "pass"})))
-    )
-    found: dict[str, dict[str, float]] = defaultdict(dict)
-    for method, kind, n, passed in rows:
-        found[method][kind] = passed / n
-    return found
-
-
-def _cell(
-    run: Run, method: str, rows: Sequence[Row], rates: Mapping[str, float], per_task: Mapping[str, float]
-) -> dict[str, Any]:
+def _cell(run: Run, method: str, rows: Sequence[Row], expected: float | None) -> dict[str, Any]:
     spec = resolve(method)
     evaluated = [row for row in rows if row.evaluated]
     coverage = Coverage(len(rows), len(evaluated))
@@ -138,13 +95,17 @@ def _cell(
         "headline": coverage.headline,
         **_metrics(rows),
         "by_domain": {
-            domain: _of_domain([row for row in rows if row.domain == domain])
-            for domain in sorted({row.domain for row in rows})
+            domain: _part([row for row in rows if row.domain == domain]) for domain in sorted({r.domain for r in rows})
+        },
+        "by_action": {
+            action: _part([row for row in rows if row.action == action]) for action in sorted({r.action for r in rows})
         },
         "repeats": _repeats(rows, int(run.manifest["repeats"])),
         "over_applied_per_task": _mean([row.over_applied for row in rows]),
-        "expected_if_independent": round(_expected(rates, per_task), 4) if rates else None,
+        "over_applied": _count(rows),
+        "expected_if_independent": expected,
         "evidence_recall": _mean([row.evidence_recall for row in rows]),
+        "recall": _recall(rows),
         "llm_calls": sum(row.llm_calls for row in rows),
         "tokens_in": sum(row.tokens_in for row in rows),
         "tokens_out": sum(row.tokens_out for row in rows),
@@ -153,13 +114,24 @@ def _cell(
     }
 
 
-def _of_domain(rows: Sequence[Row]) -> dict[str, Any]:
+def _part(rows: Sequence[Row]) -> dict[str, Any]:
     return {"planned": len(rows), "evaluated": sum(row.evaluated for row in rows), **_metrics(rows)}
 
 
 def _metrics(rows: Sequence[Row]) -> dict[str, Any]:
     personas = [row.persona_id for row in rows]
     return {metric: clustered_mean([getattr(row, metric) for row in rows], personas).to_json() for metric in METRICS}
+
+
+def _recall(rows: Sequence[Row]) -> dict[str, float | int | None]:
+    """The mean share of gold events that a trajectory saw, with its interval."""
+    return clustered_mean([row.evidence_recall for row in rows], [row.persona_id for row in rows]).to_json()
+
+
+def _count(rows: Sequence[Row]) -> dict[str, int | None]:
+    """``{"count", "n"}``: constraints applied that should not have been, over ``n`` trajectories that draw any."""
+    known = [row.over_applied for row in rows if row.over_applied is not None]
+    return {"count": sum(known) if known else None, "n": len(known)}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -175,19 +147,3 @@ def _repeats(rows: Sequence[Row], k: int) -> dict[str, Any] | None:
     for row in rows:
         trials[row.task_id].append(None if row.task_success is None else row.task_success == 1)
     return asdict(over_tasks(list(trials.values()), k))
-
-
-def _checkpoints_per_task(run: Run, split: str) -> dict[str, float]:
-    """Mean number of checkpoints of a task by kind."""
-    rows = (
-        Unit.objects.filter(run=run, **({"task__persona__split": split} if split else {}))
-        .order_by()
-        .values_list("task__checkpoints__kind")
-        .annotate(checkpoints=Count("task__checkpoints", distinct=True), tasks=Count("task", distinct=True))
-    )
-    return {kind: checkpoints / tasks for kind, checkpoints, tasks in rows if kind}
-
-
-def _expected(rates: Mapping[str, float], per_task: Mapping[str, float]) -> float:
-    """Task success if the checkpoints of a task failed independently of one another, 0..1."""
-    return product_of_rates(rate ** per_task.get(kind, 0) for kind, rate in rates.items())

@@ -24,6 +24,7 @@ class Row:
     persona_id: int
     domain: str
     split: str
+    action: str  # generate or call_api
     status: str
     behaviour_accuracy: float | None
     preference_satisfaction: float | None
@@ -54,6 +55,7 @@ _ROW_FIELDS = (
     "task__persona_id",
     "task__scenario__domain__slug",
     "task__persona__split",
+    "task__scenario__action_kind",
     "status",
     "trajectory__pk",
     "trajectory__evidence_recall",
@@ -75,12 +77,12 @@ def rows_by_view(run: Run) -> dict[str, list[Row]]:
     measures = _measures(run)
     found: dict[str, list[Row]] = {view: [] for view in VIEWS}
     for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
-        _, method, task, repeat, persona, domain, split, status, trajectory, recall, over, audit, *cost = values
+        _, method, task, repeat, persona, domain, split, action, status, trajectory, recall, over, audit, *cost = values
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
         for view, (behaviour, preference, success) in zip(VIEWS, measures.get(trajectory, _UNSCORED), strict=True):
             found[view].append(
                 Row(
-                    method, task, repeat, persona, domain, split, status, behaviour, preference, success,
+                    method, task, repeat, persona, domain, split, action, status, behaviour, preference, success,
                     recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
                 )
             )  # fmt: skip

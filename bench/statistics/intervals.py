@@ -2,8 +2,10 @@
 
 One method for both: the cluster-robust variance of the mean (CR1, as for a
 regression on a constant), put into Wilson's score interval as an effective
-number of observations. It stays within the range, does not collapse at 0 or
-1, and needs no draws. docs/scoring.md gives the formula.
+number of observations, never more than independent values would give. It
+stays within the range, does not collapse at 0 or 1, one success more never
+lowers its upper bound from 0 of n to 1 of n, and it needs no draws.
+docs/scoring.md gives the formula.
 """
 
 from __future__ import annotations
@@ -124,10 +126,12 @@ def _interval(values: Floats, codes: npt.NDArray[np.int64], confidence: float) -
         return 0.0, 1.0
     mean = float(values.mean())
     residuals = np.bincount(codes, values - mean)
-    variance = groups / (groups - 1) * float((residuals**2).sum()) / len(values) ** 2
+    between = groups / (groups - 1) * float((residuals**2).sum()) / len(values) ** 2
+    # Never narrower than independent values would be: few personas make the variance between them unsteady.
+    variance = max(between, float(values.var(ddof=1)) / len(values))
     spread = mean * (1 - mean)
-    # no variation between personas: each persona counts as one observation
-    effective = spread / variance if variance > 1e-12 and spread > 0 else float(groups)
+    # Without any variation nothing says that a persona's values hang together. Korn and Graubard 1998, Surv. Methodol.
+    effective = spread / variance if variance > 1e-12 and spread > 0 else float(len(values))
     t = float(stdtrit(groups - 1, (1 + confidence) / 2))
     return wilson(mean, effective, t)
 

@@ -293,3 +293,14 @@ def test_sixty_thousand_checkpoints_are_combined_in_seconds():
     for _ in range(6_000):
         combine(rows, POLICY)
     assert time.perf_counter() - start < 1  # a tenth of 10,000 trajectories x 6 checkpoints x 5 sources
+
+
+@pytest.mark.parametrize(("grade", "words"), [("pass", "1 pass, 0 fail"), ("fail", "0 pass, 1 fail")])
+def test_a_grade_beside_one_that_cannot_judge_goes_to_the_adjudicator(grade, words):
+    rows = [row("human", "ann", VerdictValue(grade)), row("human", "ben", C, 2)]
+    found = combine(rows, POLICY)
+    assert (found.needs_adjudication, found.adjudication_reason) == (
+        True, f"raters disagree: {words}, 1 cannot judge",
+    )  # fmt: skip
+    settled = combine([*rows, row("human", "cleo", VerdictValue(grade), 3)], POLICY)
+    assert (settled.value, settled.needs_adjudication) == (VerdictValue(grade), False)

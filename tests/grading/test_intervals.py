@@ -60,6 +60,21 @@ def test_values_outside_the_range_and_unequal_lists_are_refused():
         clustered_mean([1, 0], "a")
 
 
+def test_nothing_of_27_bounds_no_higher_than_one_of_27():
+    # Nine personas of three tasks. 0 of 27: n* = 27, t(8)^2 = 2.3060^2 = 5.3177; high = 5.3177 / 32.3177 = .16454
+    personas = [task // 3 for task in range(27)]
+    none, one = clustered_mean([0] * 27, personas), clustered_mean([1] + [0] * 26, personas)
+    assert none.high == pytest.approx(0.16454, abs=2e-5)
+    assert none.high < one.high < 0.24
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=40))
+def test_one_success_more_than_none_never_lowers_the_upper_bound(personas):
+    none = clustered_mean([0] * len(personas), personas)
+    one = clustered_mean([1] + [0] * (len(personas) - 1), personas)
+    assert none.high <= one.high
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=40))
 def test_interval_holds_the_mean_and_stays_in_range(rows):
     measure = clustered_mean([v for v, _ in rows], [c for _, c in rows])

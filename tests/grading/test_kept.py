@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from bench.grading.store import append_verdicts, rubric_version, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, Verdict
 from bench.results.agreement_report import agreement_of, measure_agreement
-from bench.results.kept import keep, remember
+from bench.results.kept import FORMAT, keep, remember
 from bench.results.report import compute, results_of
 from tests.annotation.factories import PANEL, judge, make_run
 
@@ -215,3 +215,12 @@ def test_two_that_score_one_trajectory_at_once_end_with_all_verdicts():
     score.refresh_from_db()
     assert (score.combined, score.reason) == ("fail", "3 of 3 judges say fail")
     assert results_of(fresh(run)) == compute(run)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", FIELDS)
+def test_what_other_code_has_kept_is_computed_anew(field):
+    run = make_run()
+    Run.objects.filter(pk=run.pk).update(**{field: {"format": 1, "cells": "of another shape"}})
+    assert keep(fresh(run), field, FIELDS[field]) == FIELDS[field](run)
+    assert getattr(fresh(run), field)["format"] == FORMAT

@@ -172,3 +172,25 @@ def test_people_who_graded_the_audit_slice_calibrate_the_machine():
 def test_an_unknown_view_is_refused():
     with pytest.raises(ValueError, match="view 'gods' is not known"):
         compute(make_run(), view="gods")
+
+
+def test_independent_checkpoints_are_expected_by_action_kind_and_by_task():
+    """Texts pass all, calls pass half of their task checkpoints: rates pooled over both would say something else."""
+    run = make_run()
+    calls = CheckpointScore.objects.filter(
+        trajectory__unit__run=run, trajectory__unit__method="rag", checkpoint__task__scenario__action_kind="call_api"
+    )
+    tasks = calls.filter(checkpoint__kind="task").order_by("pk")
+    half = list(tasks.values_list("pk", flat=True))[: tasks.count() // 2]
+    CheckpointScore.objects.filter(pk__in=half).update(combined="fail")
+    rate = 1 - len(half) / tasks.count()
+    products = []
+    for trajectory in Trajectory.objects.filter(unit__run=run, unit__method="rag"):
+        is_call = trajectory.unit.task.scenario.action_kind == "call_api"
+        of_task = trajectory.unit.task.checkpoints.filter(kind="task").count()
+        products.append(rate**of_task if is_call else 1.0)
+    cell = next(c for c in compute(run)["cells"] if c["method"] == "rag")
+    assert cell["expected_if_independent"] == pytest.approx(sum(products) / len(products), abs=1e-4)
+    assert set(cell["by_action"]) == {"generate", "call_api"}
+    assert cell["by_action"]["generate"]["task_success"]["mean"] == 1
+    assert sum(part["planned"] for part in cell["by_action"].values()) == cell["planned"]

@@ -8,10 +8,12 @@ from bench.pages import numbers
 from bench.pages.charts import IntervalRow, axis_end, forest
 
 
-def test_an_interval_decides_how_many_digits_are_shown():
-    assert numbers.digits_for(0.1, 0.9) == 1  # 0.8 wide
-    assert numbers.digits_for(0.74, 0.81) == 2
-    assert numbers.digits_for(0.741, 0.745) == 3  # 0.004 wide
+def test_shares_have_two_decimals_and_what_is_not_quite_nothing_is_not_written_as_nothing():
+    assert [numbers.share(value) for value in (0.0, 0.004, 0.005, 0.02, 0.994, 0.996, 1.0)] == [
+        "0.00", "<0.01", "0.01", "0.02", "0.99", ">0.99", "1.00",
+    ]  # fmt: skip
+    assert numbers.interval({"low": 0.0, "high": 0.4}) == "(0.00–0.40)"
+    assert numbers.interval({"low": 0.001, "high": 0.1}) == "(<0.01–0.10)"
 
 
 def test_a_share_that_is_not_nothing_is_never_zero_percent():
@@ -23,7 +25,8 @@ def test_a_share_that_is_not_nothing_is_never_zero_percent():
 def test_a_difference_carries_its_sign_and_zero_has_none():
     assert numbers.signed(0.204) == "+0.20"
     assert numbers.signed(-0.034) == "−0.03"
-    assert numbers.signed(-0.001) == "0.00"
+    assert numbers.signed(-0.001) == "−<0.01"
+    assert numbers.signed(0.0) == "0.00"
 
 
 def test_94_9_percent_of_coverage_does_not_read_as_95():

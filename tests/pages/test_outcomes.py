@@ -100,7 +100,7 @@ def test_grades_of_the_audit_slice_estimate_what_humans_would_say(viewer, finish
     for trajectory in audited:
         grade_all(trajectory, "pass")
     page = page_of(viewer, finished)
-    assertContains(page, "2 of 6 graded")
+    assertContains(page, "2 of 2 audit trajectories decided")
     assertContains(page, "nobody has graded the audit slice of this method yet")  # rag
     assertNotContains(page, "Nobody has graded the audit slice yet")
 

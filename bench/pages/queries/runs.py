@@ -44,8 +44,8 @@ def progress_rows(run: Run, progress: Progress, domains: Sequence[Domain]) -> li
 def side_rows(results: Mapping[str, Any], methods: Sequence[str]) -> list[dict[str, Any]]:
     """One row a method: task success as AI, humans and both grade it, and ``calibrated`` as humans would grade it.
 
-    ``calibrated`` has the shape of a measure, with ``n_human`` and ``n_ai``, or is None where no human graded
-    the audit slice.
+    ``calibrated`` has the shape of a measure, with ``n_human``, ``slice``, ``n_ai`` and the ``reason`` where it is
+    withheld, or is None where no human graded the audit slice.
     """
     rows = []
     for method in methods:
