@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.files import write_file
@@ -26,15 +28,20 @@ def keep(path: Path, make: Callable[[], str], fits: Callable[[str], bool]) -> st
     if kept is not None:
         return kept
     path.parent.mkdir(parents=True, exist_ok=True)
-    mine = path.with_name(f"{path.name}.{os.getpid()}")
-    write_file(mine, make(), mode=SECRET)
+    with _alone_in(path.parent):
+        kept = read(path, fits)
+        if kept is None:
+            kept = make()
+            write_file(path, kept, mode=SECRET)
+    return kept
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """A lock on the folder itself, which leaves no file and ends with its holder."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        if path.exists():
-            mine.replace(path)  # what stood there does not fit
-        else:
-            os.link(mine, path)
-    except FileExistsError:
-        pass  # another was first
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
     finally:
-        mine.unlink(missing_ok=True)
-    return keep(path, make, fits)
+        os.close(handle)

@@ -74,7 +74,7 @@ def ensure(*names: str) -> dict[str, Record]:
         for name in ORDER:
             if name in wanted and not _elsewhere(name):
                 with explained(name, env.home()):
-                    started[name] = process.running(run_dir(), name) or _STARTERS[name]()
+                    started[name] = (name != "postgres" and process.running(run_dir(), name)) or _STARTERS[name]()
         return started
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psutil
+import psycopg
 
 from iba_site import env
 from iba_site.services import process
@@ -29,6 +30,7 @@ DYING_S = 30
 ROOTS_STAND_IN = "embedded_postgres"  # PostgreSQL refuses to run as root
 FIRST_USER_OID = 16384
 OWN_DATABASES = 3  # template0, template1, postgres
+STARTING = ("starting up", "not yet accepting connections", "in recovery mode", "Connection refused", "No such file")
 STILL_HELD = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 
 
@@ -47,6 +49,10 @@ class Cluster:
 def start(run_dir: Path) -> Record:
     """The server of this home, its database made. Raises ServiceError with what to do."""
     data = env.home() / "postgres"
+    known = process.running(run_dir, "postgres")
+    if known is not None:
+        _finish(known.url)
+        return known
     with explained("the embedded PostgreSQL", data):
         check_version(data, _program("postgres"))
         cluster = Cluster(data, _socket_folder(run_dir, data), ROOTS_STAND_IN if os.geteuid() == 0 else None)
@@ -55,14 +61,29 @@ def start(run_dir: Path) -> Record:
         running = _postmaster(data)
         if running is not None:  # of a start that was killed before it could write its record
             record = Record("postgres", running.pid, running.create_time(), _url_of_running(cluster))
-            _wait_ready(record, run_dir)
             process.write(run_dir, record)
         else:
             _wait_for_the_dying(cluster)
             make_cluster(cluster)
             record = _launch(cluster, run_dir)
-        _create_database(record.url)
+        _finish(record.url)
     return record
+
+
+def _finish(url: str) -> None:
+    """Wait for a server that is starting, and make its database: whoever started it may have been killed before.
+
+    What else a living server says is settled with those who connect to it; it is never ended here.
+    """
+    deadline = time.monotonic() + READY_S
+    while True:
+        try:
+            _create_database(url)
+            return
+        except psycopg.OperationalError as error:
+            if not any(words in str(error) for words in STARTING) or time.monotonic() > deadline:
+                return
+        time.sleep(0.1)
 
 
 def make_cluster(cluster: Cluster) -> None:
@@ -242,8 +263,6 @@ def _wait_ready(record: Record, run_dir: Path) -> None:
 
 
 def _answers(url: str) -> bool:
-    import psycopg
-
     try:
         psycopg.connect(_template(url), connect_timeout=5).close()
     except psycopg.OperationalError:
@@ -257,8 +276,6 @@ def _template(url: str) -> str:
 
 
 def _create_database(url: str) -> None:
-    import psycopg
-
     with psycopg.connect(_template(url), autocommit=True) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'iba'").fetchone():
             connection.execute("CREATE DATABASE iba TEMPLATE template0")

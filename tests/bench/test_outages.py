@@ -22,6 +22,7 @@ from bench.runs.progress import progress_of
 from bench.runs.spec import RunSpec
 from bench.runs.worker import WORKER, Heart
 from bench.search import vectors
+from iba_site import services
 
 DEAD = "http://127.0.0.1:9/v1"  # the discard port: nobody answers
 JUDGES = ["offline-judge-a", "offline-judge-b", "offline-judge-c"]
@@ -128,7 +129,8 @@ def test_without_redis_no_judge_gives_an_empty_verdict(run, text_unit, redis_awa
     assert "" not in Verdict.objects.filter(source="judge").values_list("value", flat=True)
 
 
-def test_dead_embeddings_fail_no_unit(run, unit, monkeypatch):
+def test_dead_embeddings_fail_no_unit(run, unit, monkeypatch, embeddings):
+    there = services.embeddings_url()
     vectors.query_vector.cache_clear()
     connection.cursor().execute("DELETE FROM bench_textvector WHERE kind = 'query'")
     monkeypatch.setenv("EMBEDDINGS_URL", DEAD)
@@ -136,7 +138,7 @@ def test_dead_embeddings_fail_no_unit(run, unit, monkeypatch):
     assert (unit.status, unit.waits_for) == ("queued", "embeddings")
     assert "can't be reached" in progress_of(run).waiting[0].reason
     assert take_for_queue(run.pk) == []  # nothing is sent that would come back
-    monkeypatch.undo()
+    monkeypatch.setenv("EMBEDDINGS_URL", there)
     probe_now("embeddings")
     assert work_on(unit, run).status in {"scored", "acted"}
 
