@@ -42,7 +42,7 @@ def wish(small, **changes):
         ({"methods": ["iba-memory"]}, "unknown method 'iba-memory'; allowed are .*iba-synthesis"),
         ({"methods": ["rag-synthesis"]}, "unknown method"),
         ({"model": "gpt-0"}, "unknown model 'gpt-0'; known are offline.*add_endpoint"),
-        ({"model": "offline+http429=2"}, r"unknown setting 'http429=2': use latency=SECONDS or KIND=0..1"),
+        ({"model": "offline+http429=2"}, r"unknown setting 'http429=2': use latency=SECONDS or NAME=0..1"),
         ({"model": "offline+sabotage=0.1"}, "unknown setting 'sabotage=0.1'"),
         ({"model": "offline" + "+prose=0.1" * 20}, "longer than 160 characters"),
         ({"judges": ["offline-judge-a", "nobody"]}, "unknown model 'nobody'"),
@@ -237,9 +237,10 @@ def test_what_is_bought_outside_any_run_is_on_no_bill(small, offline):
 @pytest.mark.parametrize(("field", "changes"), [("model", {"model": "dead"}), ("judges", {"judges": ["dead"]})])
 def test_a_model_or_judge_that_does_not_answer_stops_the_launch_and_nothing_is_written(small, offline, field, changes):
     Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    Endpoint.objects.create(slug="grader", base_url=offline.url, model="offline-judge-a", family="g")
     before = Run.objects.count(), Unit.objects.count()
     with pytest.raises(LaunchError, match=r"endpoint 'dead' .* cannot be reached: .* add_endpoint") as caught:
-        launch_run(RunSpec(**wish(small, **{"judges": ["offline-judge-a"], **changes})))
+        launch_run(RunSpec(**wish(small, **{"judges": ["grader"], **changes})))
     assert caught.value.field == field
     assert (Run.objects.count(), Unit.objects.count()) == before
 

@@ -84,9 +84,10 @@ def test_neither_key_nor_address_is_in_it(wish):
         family="f",
         key_encrypted=encrypt_key(key),
     )
+    Endpoint.objects.create(slug="grader", base_url="http://models.example/v1", model="g", family="g")
     assert resolve_endpoint("real").api_key == key
     assert key not in repr(resolve_endpoint("real"))
-    manifest, _ = manifest_of(plan_run(RunSpec(**{**wish, "model": "real", "judges": ["offline-judge-a"]})))
+    manifest, _ = manifest_of(plan_run(RunSpec(**{**wish, "model": "real", "judges": ["grader"]})))
     text = json.dumps(manifest)
     assert not [part for part in (key, "password", "models.example") if part in text]
 

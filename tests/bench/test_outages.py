@@ -218,7 +218,8 @@ def dead_run(tiny, offline, monkeypatch):
     """A run on an endpoint that refuses connections, which one try finds out."""
     monkeypatch.setattr(transport, "ATTEMPTS", 1)
     registered("dead", url=offline.url)
-    made = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="dead", judges=JUDGES, limit=5))
+    judges = [registered(f"grader-{name}", name, offline.url).slug for name in JUDGES]
+    made = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="dead", judges=judges, limit=5))
     Endpoint.objects.update(base_url=DEAD)
     return made
 

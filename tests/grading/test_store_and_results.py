@@ -153,7 +153,7 @@ def test_paired_differences_take_the_units_that_both_have():
     # iba has 3 of 4, rag 4 of 4: the mean difference over four units is -1/4
     assert (pair["a"], pair["b"], pair["n"]) == ("iba", "rag", 4)
     assert pair["difference"] == pytest.approx(-1 / 4)
-    assert pair["words"] == "not distinguishable"
+    assert (pair["words"], pair["distinguishable"], pair["p"]) == ("simulated", None, None)
 
 
 def test_people_who_graded_the_audit_slice_calibrate_the_machine():

@@ -102,4 +102,4 @@ def test_trajectories_can_be_narrowed_to_a_lost_stage(viewer, finished):
     assert {t.unit.method for t in page.context["page_obj"]} == {"rag"}
     passed = viewer.get("/trajectories/", {"run": finished.pk, "outcome": "pass"})
     assert passed.context["page_obj"].paginator.count == 6
-    assert viewer.get("/trajectories/", {"run": "no number"}).status_code == 200
+    assert viewer.get("/trajectories/", {"run": "no number"}).status_code == 404

@@ -257,7 +257,8 @@ def test_a_fault_of_ours_is_a_500_in_the_same_shape(run, api_as, monkeypatch):
 @pytest.mark.parametrize("changes", [{"model": "dead"}, {"judges": ["offline-judge-a", "dead"]}])
 def test_a_launch_on_an_endpoint_that_does_not_answer_is_a_422_with_the_remedy(run, api_as, offline_url, changes):
     Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
-    wish = {"dataset": run.dataset.name, "methods": ["iba"], "model": "offline", "judges": ["offline-judge-a"]}
+    Endpoint.objects.create(slug="grader", base_url=offline_url, model="offline-judge-a", family="g")
+    wish = {"dataset": run.dataset.name, "methods": ["iba"], "model": "offline", "judges": ["grader"]}
     response = api_as(Role.ADMIN).post("/runs", {**wish, **changes})
     assert says(response, 422, "endpoint 'dead' (http://127.0.0.1:9/v1) cannot be reached")
     assert Run.objects.count() == 1
@@ -319,7 +320,7 @@ def test_trajectories_are_listed_by_page_and_shown_whole(run, api_as):
     assert api.get(f"/runs/{run.pk}/trajectories", offset=page["total"]).json()["items"] == []
     shown = api.get(f"/trajectories/{page['items'][0]['id']}").json()
     assert shown["run"] == run.pk
-    assert shown["trajectory"]["format"] == 1
+    assert shown["trajectory"]["format"] == 2
     assert shown["scores"]
     assert {score["value"] for score in shown["scores"]} <= {"pass", "fail", None}
 
