@@ -107,8 +107,9 @@ def test_a_noise_sweep_needs_a_dataset_whose_noise_can_be_changed(small, offline
 
 
 def test_the_table_of_a_sweep_has_a_line_a_method_and_a_column_a_share_of_noise():
-    cells = [{"method": "iba", "preference_satisfaction": {"mean": 0.5}, "evidence_recall": 0.75}]
-    missing = [{"method": "iba", "preference_satisfaction": {"mean": None}, "evidence_recall": None}]
+    counts = {"method": "iba", "planned": 4, "evaluated": 4}
+    cells = [{**counts, "preference_satisfaction": {"mean": 0.5}, "evidence_recall": 0.75}]
+    missing = [{**counts, "preference_satisfaction": {"mean": None}, "evidence_recall": None}]
     runs = [
         {"noise": 0.0, "simulated": True, "cells": cells},
         {"noise": 0.7, "simulated": True, "cells": missing},

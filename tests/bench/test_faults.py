@@ -51,7 +51,9 @@ def check_ending(run, offline):
 def test_each_fault_of_the_model_server_and_all_mixed_leave_every_unit_in_a_defined_state(tiny, offline, worker):
     mixed = "+".join(f"{kind}=0.1" for kind in KINDS)
     wanted = {kind: f"{kind}=0.2" for kind in KINDS} | {"mixed": mixed}
-    judges = ["offline-judge-a+prose=0.5", "offline-judge-b", "offline-judge-c"]
+    for letter, faults in (("a", "+prose=0.5"), ("b", ""), ("c", "")):
+        Endpoint.objects.create(slug=f"judge-{letter}", base_url=offline.url, model=f"offline-judge-{letter}{faults}")
+    judges = ["judge-a", "judge-b", "judge-c"]
     runs = {}
     for slug, faults in wanted.items():
         stand_in_as_endpoint(slug.replace("_", "-"), faults, offline.url)
@@ -72,7 +74,8 @@ def test_each_fault_of_the_model_server_and_all_mixed_leave_every_unit_in_a_defi
 @pytest.mark.django_db(transaction=True)
 def test_a_run_on_a_dead_endpoint_waits_and_says_so_and_goes_on_by_itself(tiny, offline, worker):
     row = stand_in_as_endpoint("dies", "http500=1", offline.url, max_in_flight=8)
-    wish = {"dataset": "tiny", "methods": ["no_history"], "limit": 4, "judges": ["offline-judge-a"]}
+    Endpoint.objects.create(slug="judge", base_url=offline.url, model="offline-judge-a")
+    wish = {"dataset": "tiny", "methods": ["no_history"], "limit": 4, "judges": ["judge"]}
     run = launch_run(RunSpec(model="dies", **wish))
     wait_for("units wait for the endpoint", lambda: waiting_for(run))
     (waiting,) = waiting_for(run)

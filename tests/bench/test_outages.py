@@ -26,6 +26,7 @@ from iba_site import services
 
 DEAD = "http://127.0.0.1:9/v1"  # the discard port: nobody answers
 JUDGES = ["offline-judge-a", "offline-judge-b", "offline-judge-c"]
+REGISTERED = [f"our-{name}" for name in JUDGES]  # those of the simulated model grade nothing else
 
 
 @pytest.fixture(autouse=True)
@@ -183,7 +184,7 @@ def test_a_redis_that_forgot_its_messages_gets_them_again_from_one_worker(run, u
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_that_was_paid_for_is_held_until_the_database_can_keep_it(tiny, offline, monkeypatch):
+def test_an_answer_that_was_paid_for_is_held_until_the_database_can_keep_it(monkeypatch):
     monkeypatch.setattr(database, "FIRST_PAUSE_S", 0.01)
     left = [3]
 
@@ -193,8 +194,7 @@ def test_an_answer_that_was_paid_for_is_held_until_the_database_can_keep_it(tiny
             raise OperationalError("the database system is starting up")
         return execute(sql, params, many, context)
 
-    run = launch_run(RunSpec(dataset="tiny", methods=["rag"], model="offline", limit=1))
-    store = calls.DatabaseStore(run_id=run.pk, unit_id=None, endpoint="x")
+    store = calls.DatabaseStore(run_id=None, unit_id=None, endpoint="x")
     with connection.execute_wrapper(refuse), pytest.raises(ServiceAway, match="starting up"):
         store.put("key", {}, StoredCall({}, Usage(1, 1, 1, 0.0), 0.1, "act"))
     assert left == [0]
@@ -218,9 +218,10 @@ def dead_run(tiny, offline, monkeypatch):
     """A run on an endpoint that refuses connections, which one try finds out."""
     monkeypatch.setattr(transport, "ATTEMPTS", 1)
     registered("dead", url=offline.url)
-    judges = [registered(f"grader-{name}", name, offline.url).slug for name in JUDGES]
-    made = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="dead", judges=judges, limit=5))
-    Endpoint.objects.update(base_url=DEAD)
+    for slug, model in zip(REGISTERED, JUDGES, strict=True):
+        registered(slug, model=model, url=offline.url)
+    made = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="dead", judges=REGISTERED, limit=5))
+    Endpoint.objects.filter(slug="dead").update(base_url=DEAD)
     return made
 
 
@@ -244,7 +245,7 @@ def test_an_endpoint_that_answers_a_probe_gets_its_units_back(dead_run, offline)
         work_on(unit, dead_run)
     probe_now("endpoint 'dead'")
     assert row_of("endpoint 'dead'").probes == 1
-    Endpoint.objects.update(base_url=offline.url)
+    Endpoint.objects.filter(slug="dead").update(base_url=offline.url)
     probe_now("endpoint 'dead'")
     assert row_of("endpoint 'dead'") is None
     assert set(Unit.objects.filter(run=dead_run).values_list("wait_until", flat=True)) == {None}

@@ -257,7 +257,7 @@ def test_a_fault_of_ours_is_a_500_in_the_same_shape(run, api_as, monkeypatch):
 @pytest.mark.parametrize("changes", [{"model": "dead"}, {"judges": ["offline-judge-a", "dead"]}])
 def test_a_launch_on_an_endpoint_that_does_not_answer_is_a_422_with_the_remedy(run, api_as, offline_url, changes):
     Endpoint.objects.create(slug="dead", base_url="http://127.0.0.1:9/v1", model="m", family="f")
-    Endpoint.objects.create(slug="grader", base_url=offline_url, model="offline-judge-a", family="g")
+    Endpoint.objects.create(slug="grader", base_url="http://127.0.0.1:9/v1", model="m", family="g")
     wish = {"dataset": run.dataset.name, "methods": ["iba"], "model": "offline", "judges": ["grader"]}
     response = api_as(Role.ADMIN).post("/runs", {**wish, **changes})
     assert says(response, 422, "endpoint 'dead' (http://127.0.0.1:9/v1) cannot be reached")
