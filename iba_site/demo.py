@@ -1,4 +1,4 @@
-"""`make demo`: services, dataset, one run of four methods on the stand-in, the table, the logins, the site."""
+"""`make demo`: services, dataset, one run of four methods on the simulated reader, table, logins, site."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Endpoint:
     requests_per_minute: int = 0
     tokens_per_minute: int = 0
     timeout_s: float = 120.0
-    simulated: bool = False  # True for the offline stand-in
+    simulated: bool = False  # True for the simulated reader
     reasoning: bool = False
     schema_mode: SchemaMode = "auto"
 

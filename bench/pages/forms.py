@@ -35,7 +35,7 @@ class LaunchForm(forms.Form):
         self._choose("dataset", [(name, name) for name in datasets], first=True)
         self._choose("methods", _methods())
         self._choose(
-            "model", [(OFFLINE, "offline stand-in (simulated)"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True
+            "model", [(OFFLINE, "offline, a simulated reader"), *((s, f"{s} · {m}") for s, m in endpoints)], first=True
         )
         self._choose("judges", [*((name, name) for name in PANEL), *((s, s) for s, _ in endpoints)])
         self._choose("domains", list(Domain.objects.values_list("slug", "name")))

@@ -69,12 +69,12 @@ def verdict(value: str | None, label: str = "", *, sign_only: bool = False) -> S
 
 @register.simple_tag
 def simulated_badge(simulated: object) -> SafeString | str:
-    """The striped badge of everything that the offline stand-in produced."""
+    """The striped badge of everything that the simulated reader produced."""
     if not simulated:
         return ""
     return format_html(
         '<span class="badge badge-simulated" title="{}"><span>simulated</span></span>',
-        "Produced by the offline stand-in: shows that information flows, not how good a model is",
+        "Produced by a simulated reader: shows what the evidence allows at best, not how good a model is",
     )
 
 

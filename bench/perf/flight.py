@@ -1,4 +1,4 @@
-"""How close a run comes to what its model's latency allows, with the real worker and the stand-in."""
+"""How close a run comes to what its model's latency allows, with the real worker and the simulated model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def flight(say: Callable[[str], None]) -> Iterator[Row]:
 
     The ideal: 128 calls under way at every moment. It is held against the time in which 128 trajectories are in
     flight, and against the whole run, whose last trajectories end one by one. A run without latency goes before, in
-    which the stand-in sees the texts for the first time. Raises ValueError without the dataset.
+    which the simulated model sees the texts for the first time. Raises ValueError without the dataset.
     """
     services().ensure("embeddings", "offline", "worker")
     reference = reference_s()
@@ -49,10 +49,10 @@ def flight(say: Callable[[str], None]) -> Iterator[Row]:
 
 
 def _launch(latency_s: float, repeats: int) -> tuple[Run, QuerySet[ModelCall]]:
-    """A run against a stand-in of that latency, and the calls that it buys: none of an earlier run is replayed."""
+    """A run against a model of that latency, and the calls that it buys: none of an earlier run is replayed."""
     model, *judges = (f"{name}+latency={latency_s:g}" for name in (OFFLINE, *PANEL))
     bought = ModelCall.objects.filter(model__in=[model, *judges])
-    bought.delete()  # the stand-in's, so nobody paid for them
+    bought.delete()  # the simulated model's, so nobody paid for them
     run = launch_run(
         RunSpec(
             dataset="starter", methods=["iba"], model=model, judges=judges, repeats=repeats, max_in_flight=IN_FLIGHT

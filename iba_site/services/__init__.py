@@ -1,4 +1,4 @@
-"""The embedded services: database, queue, embeddings, stand-in model, worker, site.
+"""The embedded services: database, queue, embeddings, simulated model, worker, site.
 
 Where DATABASE_URL, REDIS_URL or EMBEDDINGS_URL name real servers, those are
 used and nothing of that kind is started here.

@@ -36,7 +36,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         slug = options["slug"]
         if is_offline(slug):
-            raise ValueError(f"slug {slug!r} is the stand-in's own; choose another")
+            raise ValueError(f"slug {slug!r} is the simulated reader's own; choose another")
         ModelEndpoint(slug=slug, base_url=options["base_url"], model=options["model"])
         fields = {
             "base_url": options["base_url"],

@@ -11,7 +11,7 @@ from bench.services import services
 
 
 class Command(JsonCommand):
-    help = "Run an agent on two small tasks against the stand-in and tell what is missing."
+    help = "Run an agent on two small tasks against the simulated reader and tell what is missing."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("method", help="a registered method or entry point")
