@@ -70,7 +70,7 @@ def test_half_sent_requests_do_not_stop_the_site(site, half_sent, what):
 def test_a_client_that_sends_no_more_is_let_go(site, half_sent, what):
     (one,) = half_sent(1, HALF_SENT[what])
     answer = rest_of(one)  # ends only because the server closes
-    assert answer.startswith((b"HTTP/1.1 408", b"HTTP/1.1 4")) or answer == b""
+    assert answer.startswith(b"HTTP/1.1 4") or answer == b""
 
 
 def test_an_announced_body_of_150_mb_is_refused_before_any_of_it_came(site):
@@ -82,7 +82,8 @@ def test_an_announced_body_of_150_mb_is_refused_before_any_of_it_came(site):
 def test_an_endless_body_in_chunks_is_refused_at_the_same_size(site):
     head = b"POST /api/token HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
-    assert answer_to(site, head, *[chunk] * 40).startswith((b"HTTP/1.1 413", b""))
+    answer = answer_to(site, head, *[chunk] * 40)
+    assert answer.startswith(b"HTTP/1.1 413") or answer == b""  # a reset may overtake the answer
     with site.browser() as browser:
         assert browser.get("/login/").status_code == 200
 
