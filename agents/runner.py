@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from agents.contract import (
     LLM,
+    BadReply,
     BudgetExceeded,
     CallOptions,
     CallTool,
@@ -103,8 +104,12 @@ class _Watch:
             raise
 
     def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
-        with self._halting():
-            reply = self._llm.complete(messages, stage=stage, **options)
+        try:
+            with self._halting():
+                reply = self._llm.complete(messages, stage=stage, **options)
+        except BadReply as error:
+            self.usage += error.usage  # it was paid for
+            raise
         # Only a prompt that was read counts: one that overflowed the context was refused unread.
         self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
         self.usage += reply.usage

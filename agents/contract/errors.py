@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from agents.contract.types import Termination
+from agents.contract.types import Termination, Usage
 
 
 class LLMError(Exception):
@@ -69,9 +69,10 @@ class BadReply(LLMError):
 
     termination = Termination.BAD_OUTPUT
 
-    def __init__(self, message: str, raw: str = "") -> None:
+    def __init__(self, message: str, raw: str = "", usage: Usage | None = None) -> None:
         super().__init__(message)
         self.raw = raw
+        self.usage = usage or Usage()  # of the calls behind it, repairs included
 
 
 class BudgetExceeded(LLMError):

@@ -33,7 +33,7 @@ from agents.model.endpoints import (
     measure_usage,
 )
 from agents.model.limits import Gate, LocalGate, RedisGate, never
-from agents.model.replies import read_reply
+from agents.model.replies import is_completion, read_reply
 from agents.model.structured import Mode, ask_for_schema, repair_messages
 from agents.model.transport import Courier, Rejected, working_modes
 
@@ -162,7 +162,7 @@ class OpenAILLM:
             repaired = tuple(repair_messages(wish.messages, read.text, read.problem))
             wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
         message = f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}"
-        raise BadReply(message, raw=read.text)
+        raise BadReply(message, raw=read.text, usage=usage)
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, whether it was replayed, and the schema mode it was asked in."""
@@ -186,7 +186,7 @@ class OpenAILLM:
             """All modes before the server is asked: it may say something else today about those it takes."""
             stored = self._store.find([request.key for request in requests])
             for request in requests:
-                if request.key in stored:
+                if request.key in stored and is_completion(stored[request.key].response):
                     raise _Kept(stored[request.key], request.mode)
 
         def while_waiting() -> None:
@@ -246,7 +246,7 @@ class OpenAILLM:
 
 def _refuses(mode: Mode | None, refusal: Rejected) -> bool:
     pattern = _REFUSES_MODE.get(mode or "")
-    return refusal.status in (400, 422) and pattern is not None and bool(pattern.search(refusal.detail))
+    return refusal.status in (400, 404, 422, 501) and pattern is not None and bool(pattern.search(refusal.detail))
 
 
 def _tool_json(tool: ToolSpec) -> JSON:

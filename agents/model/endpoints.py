@@ -105,12 +105,20 @@ def cost_usd(endpoint: Endpoint, tokens_in: int, tokens_out: int) -> float:
     return dollars_e6 / 1_000_000
 
 
+MOST_TOKENS = 100_000_000  # of one call; more is a fault of the server
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens from outside; None for what cannot be one."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
 def measure_usage(endpoint: Endpoint, request: JSON, response: JSON) -> tuple[Usage, bool]:
     """The usage of one answered call, and True where it had to be estimated."""
     counts = response.get("usage")
     if isinstance(counts, dict):
-        tokens_in, tokens_out = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        if isinstance(tokens_in, int) and isinstance(tokens_out, int):
+        tokens_in, tokens_out = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+        if tokens_in is not None and tokens_out is not None:
             return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out)), False
     choices = response.get("choices")
     messages = [c.get("message") for c in choices if isinstance(c, dict)] if isinstance(choices, list) else []

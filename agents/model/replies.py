@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import JSON, ToolCall
-from agents.model.structured import Mode, NoObject, extract_object, schema_problem
+from agents.model.structured import Mode, NoObject, extract_object, without_reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     said = choice.get("message")
     message: JSON = said if isinstance(said, dict) else {}
-    text, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
+    text, finish = without_reasoning(_text(message.get("content"))), str(choice.get("finish_reason") or "stop")
     calls, problem = _tool_calls(message.get("tool_calls"))
     if mode == "tool":
         text, calls, problem = _arguments_text(message) or text, (), ""
@@ -41,19 +41,22 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
     return Read(text, calls, parsed, finish, problem)
 
 
+def is_completion(response: JSON) -> bool:
+    """Whether a body with status 200 is an answer. Routers put errors of the server behind them into such bodies."""
+    return isinstance(response.get("choices"), list) and not response.get("error")
+
+
 def _parse(text: str, schema: JSON) -> tuple[JSON | None, str]:
     try:
-        value = extract_object(text)
+        return extract_object(text, schema), ""
     except NoObject as error:
         return None, str(error)
-    problem = schema_problem(value, schema)
-    return (None, problem) if problem else (value, "")
 
 
 def _text(content: Any) -> str:
     """Content is a string, null, or a list of parts of which the text ones count."""
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 

@@ -16,32 +16,59 @@ from agents.toolkit.rendering import render
 Mode = Literal["json_schema", "tool", "prompt"]
 
 REPLY_TOOL = "reply"
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+_PAIRED = re.compile(r"<think>.*?</think>", re.DOTALL)
+_BEFORE_CLOSING = re.compile(r"^.*</think>", re.DOTALL)  # some servers swallow the opening mark
+_UNCLOSED = re.compile(r"<think>.*$", re.DOTALL)
 
 
 class NoObject(ValueError):
     """The text holds no JSON object, or one that is cut off. The message goes into the repair."""
 
 
-def extract_object(text: str) -> JSON:
-    """The first balanced JSON object in ``text``; prose, fences and thinking around it are passed over.
+def without_reasoning(text: str) -> str:
+    """``text`` without what the model thought aloud: paired marks, a lone closing one, an unclosed one."""
+    for pattern in (_PAIRED, _BEFORE_CLOSING, _UNCLOSED):
+        text = pattern.sub("", text)
+    return text
 
-    Raises NoObject. NaN and Infinity are not JSON.
+
+def extract_object(text: str, schema: JSON | None = None) -> JSON:
+    """The one JSON object in ``text`` that meets ``schema``; prose, fences and thinking around it are passed over.
+
+    Raises NoObject with the reason: none, several different ones, a cut-off one, a key given twice. NaN and Infinity
+    are not JSON.
     """
-    text = _THINKING.sub("", text)
+    text = without_reasoning(text)
     start, problem = text.find("{"), "it holds no JSON object"
+    fitting: list[JSON] = []
     while start >= 0:
         end = _balanced_end(text, start)
         if end < 0:
             raise NoObject("its JSON object is cut off")
         try:
-            value = json.loads(text[start:end], parse_constant=_refuse_constant)
+            value = json.loads(text[start:end], parse_constant=_refuse_constant, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError) as error:
             problem = f"its JSON can't be read ({error})"
         else:
-            return dict(value)
+            misfit = schema_problem(value, schema) if schema is not None else ""
+            if misfit:
+                problem = misfit
+            elif value not in fitting:
+                fitting.append(value)
         start = text.find("{", end)
-    raise NoObject(problem)
+    if len(fitting) > 1:
+        raise NoObject(f"it holds {len(fitting)} different JSON objects; give the one that is the answer")
+    if not fitting:
+        raise NoObject(problem)
+    return fitting[0]
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> JSON:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} is given twice")
+    return found
 
 
 def _balanced_end(text: str, start: int) -> int:

@@ -32,6 +32,7 @@ from agents.contract import (
 )
 from agents.model.endpoints import Endpoint, estimate_tokens
 from agents.model.limits import Gate, Stop
+from agents.model.replies import is_completion
 from agents.model.structured import Mode
 
 ATTEMPTS = 6
@@ -182,16 +183,32 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
         raise Transient(f"no answer within {timeout_s:.0f} s") from None
     except openai.APIConnectionError as error:
         cause = error.__cause__ or error
+        if _is_of_certificate(error):
+            where = f"endpoint {endpoint.slug!r} ({endpoint.public_url})"
+            remedy = "Mend the certificate, or name the authority's file in SSL_CERT_FILE."
+            raise EndpointAway(endpoint.name, endpoint.redact(f"{where}: {cause}. {remedy}")) from None
         raise Transient(endpoint.redact(f"connection failed ({type(cause).__name__}: {cause})")) from None
     except openai.APIStatusError as error:
         raise _from_status(endpoint, error) from None
     try:
-        answer = json.loads(text)
+        answer = json.loads(text, parse_constant=lambda _: None)  # NaN and Infinity, which no database keeps
     except (ValueError, RecursionError):
         raise Transient("status 200 with a body that is not JSON") from None
     if not isinstance(answer, dict):
         raise Transient(f"status 200 with a JSON {type(answer).__name__} where an object belongs")
+    if not is_completion(answer):
+        said = endpoint.redact(json.dumps(answer.get("error") or answer))[:300]
+        raise Transient(f"status 200 with a body that is no completion: {said}")
     return {name: _storable(value) for name, value in answer.items()}
+
+
+def _is_of_certificate(error: BaseException | None) -> bool:
+    """Whether a certificate that cannot be verified is behind it: no retry changes that."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _storable(value: Any) -> Any:
@@ -219,7 +236,7 @@ def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient 
         return ContextOverflow(f"{where}: status {status}: {detail} Shorten the prompt.")
     if status == 429 and "insufficient_quota" in codes:
         return EndpointAway(endpoint.name, f"{where}: status 429: {detail} The account has no quota left.")
-    if status in TRANSIENT_STATUS or status >= 500:
+    if status in TRANSIENT_STATUS or (status >= 500 and status != 501):
         return Transient(f"status {status}: {detail}", retry_after_s(error.response.headers))
     message = f"{where}: status {status}: {detail} Check model {endpoint.model!r} and the base URL."
     return Rejected(message, status, detail)

@@ -220,6 +220,6 @@ def _one_verdict(entries: Sequence[Mapping[str, Any]]) -> tuple[VerdictValue, st
     if len(set(grades)) > 1:
         return f"different verdicts under one id: {', '.join(sorted(set(map(str, grades))))}"
     rationale = entries[0].get("rationale")
-    if not isinstance(rationale, str):
+    if not isinstance(rationale, str) or not rationale.strip():
         return "no rationale"
     return VerdictValue(str(grades[0])), rationale

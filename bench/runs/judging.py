@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from agents.contract import BudgetExceeded, Cancelled, LLMError, Outage
+from agents.contract import BadReply, BudgetExceeded, Cancelled, LLMError, Outage
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
 from bench.grading import judges
@@ -65,11 +65,16 @@ def _judge(
         reply = make_llm(judge).complete(messages, stage="judge", schema=judges.schema(list(ids)), max_tokens=1500)
         result = judges.parse(reply.parsed if reply.parsed is not None else reply.text, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
-        unscored, raw, cost_usd = result.unscored, result.raw, reply.usage.cost_usd
+        unscored, raw, cost_usd = result.unscored, reply.text or result.raw, reply.usage.cost_usd
     except (BudgetExceeded, Cancelled, BooksUnavailable, Outage):
         raise  # says nothing about the judge
+    except BadReply as error:
+        # One bad row costs that row only: what the reply says of the others counts.
+        result = judges.parse(error.raw, list(ids))
+        verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
+        unscored = result.unscored if verdicts else dict.fromkeys(ids, f"BadReply: {error}")
+        raw, cost_usd = error.raw, error.usage.cost_usd
     except (LLMError, UnknownModel, KeyMissing) as error:
-        raw = getattr(error, "raw", "")
         unscored = {key: f"{type(error).__name__}: {error}" for key in ids}
     _append(trajectory, judge, ids, verdicts, unscored, raw, cost_usd)
 

@@ -261,11 +261,11 @@ def test_every_servers_way_to_say_that_the_prompt_is_too_long_is_known(script, b
     [
         '{"seat": "aisle"}',
         '```json\n{"seat": "aisle"}\n```',
-        'Since {they} woke people twice: {"seat": "aisle"}, I think. {"seat": "window"}',
+        'Since {they} woke people twice: {"seat": "aisle"}, I think.',
         '<think>{"seat": "window"}?</think>{"seat": "aisle"}',
     ],
 )
-def test_the_first_object_is_taken_out_of_fences_and_prose(script, bench, content):
+def test_the_one_object_is_taken_out_of_fences_and_prose(script, bench, content):
     script.says(content)
     assert bench.llm(script.url).complete(ASK, stage="act", schema=SEAT).parsed == {"seat": "aisle"}
     sent = script.requests[0]["response_format"]["json_schema"]
@@ -349,8 +349,6 @@ def test_repairs_stop_at_the_call_limit(script, bench):
     "body",
     [
         {"choices": []},
-        {},
-        {"choices": None},
         {"choices": [{"message": None}]},
         completion(None),
         completion(" "),

@@ -123,7 +123,7 @@ def test_a_hostile_candidate_given_back_as_the_reply_scores_nothing_it_was_not_a
 
 @pytest.mark.parametrize("candidate", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_reply_that_quotes_a_hostile_candidate_is_read_by_its_verdicts_alone(candidate):
-    verdicts = [{"id": key, "rationale": candidate, "verdict": "fail"} for key in ("k1", "k2")]
+    verdicts = [{"id": key, "rationale": f"says: {candidate}", "verdict": "fail"} for key in ("k1", "k2")]
     for reply in ({"verdicts": verdicts}, json.dumps({"verdicts": verdicts})):
         result = parse(reply, ["k1", "k2"])
         assert {key: value for key, (value, _) in result.verdicts.items()} == {"k1": F, "k2": F}
@@ -219,6 +219,7 @@ def test_the_schema_accepts_a_whole_reply_and_refuses_others():
         ({"verdicts": [entry(verdict=["pass"])]}, "off-menu grade"),
         ({"verdicts": [{"id": "k1", "rationale": "x"}]}, "off-menu grade"),
         ({"verdicts": [{"id": "k1", "verdict": "pass"}]}, "no rationale"),
+        ({"verdicts": [entry(rationale=" ")]}, "no rationale"),
         ({"verdicts": [entry(), entry(verdict="fail")]}, "different verdicts under one id"),
         ({"verdicts": [entry(), entry(verdict="maybe")]}, "off-menu grade 'maybe'"),
     ],
