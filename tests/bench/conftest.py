@@ -49,9 +49,9 @@ def ledger(django_db_setup: None, django_db_blocker: Any, embeddings: None) -> I
         yield ledger
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Iterator[Worker]:
-    """One worker for all tests that need a living one. Only transactional tests show it their rows."""
+    """A living worker for a file's tests; it ends with them, since it takes up every run that it sees."""
     services.stop("worker")  # one of this home would take messages of units that its database does not have
     with django_db_blocker.unblock():
         worker = Worker(ledger.url, lease_s=20)

@@ -168,7 +168,7 @@ def test_a_real_model_without_judges_is_refused_with_the_option_to_use(small, of
         (("eval_retrieval", "--source", "locomo"), "--path is missing"),
         (("eval_retrieval", "--source", "dataset", "--dataset", "nowhere"), "unknown dataset 'nowhere'"),
         (("eval_retrieval", "--source", "dataset", "--engines", "magic"), "unknown engine 'magic'; allowed: bm25"),
-        (("add_endpoint", "offline", "--base-url", "http://x/v1", "--model", "m", "--family", "f"), "stand-in's own"),
+        (("add_endpoint", "offline", "--base-url", "http://x/v1", "--model", "m", "--family", "f"), "reader's own"),
         (("add_endpoint", "x", "--base-url", "ftp://x/v1", "--model", "m", "--family", "f"), "must be http(s)://"),
         (("add_endpoint", "a slug!", "--base-url", "http://x/v1", "--model", "m", "--family", "f"), "slug"),
         (("add_endpoint", "x", "--base-url", "http://x/v1", "--model", "m" * 200, "--family", "f"), "model"),
