@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -51,6 +53,20 @@ def _is_current(href: str, at: str) -> bool:
     if href == "/":
         return at == "/" or at.startswith("/domains/")
     return at.startswith(href) or (href == "/runs/" and at.startswith("/trajectories/"))
+
+
+@register.simple_tag
+def query(**values: object) -> str:
+    """``?run=3&split=test``: what is empty is left out, True is 1; "" where all is empty."""
+    given = {name: 1 if value is True else value for name, value in values.items() if value not in (None, "", False)}
+    return f"?{urlencode(given)}" if given else ""
+
+
+@register.simple_block_tag
+def empty_state(content: str, title: str, href: str = "", action: str = "", command: str = "") -> SafeString:
+    """What stands where nothing is yet; ``content`` says what will. One thing to do: a link, or a command."""
+    parts = {"text": content.strip(), "title": title, "href": href, "action": action, "command": command}
+    return render_to_string("parts/empty.html", parts)
 
 
 @register.simple_tag
@@ -141,6 +157,12 @@ register.filter("stage_words", numbers.stage_words)
 def spaced(name: object) -> str:
     """ "call_limit" as people write it."""
     return str(name).replace("_", " ")
+
+
+@register.filter
+def view_words(view: str) -> str:
+    """Whose verdicts count, as people say it."""
+    return {"ai": "AI only", "human": "human only"}.get(view, "combined")
 
 
 @register.filter
