@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 
 from bench.catalogue import Catalogue, Text
+from bench.catalogue.schema import tells_the_end
+from bench.catalogue.texts import TEXT_SLOT, of_split
 from bench.generation.authors import Author
 from bench.generation.personas import day_number
 from bench.generation.spec import DAYS, EventSpec, PersonaSpec, Size, StatePeriod, Trait, day_at
@@ -18,20 +20,25 @@ _HOURS = {"calendar": (7, 20), "device_log": (0, 23), "watch_log": (17, 23), "ba
 
 @dataclass
 class _Deck:
-    """Hands out texts that fit the persona, none twice."""
+    """Hands out texts that fit the persona and its split, none twice."""
 
     tags: frozenset[str]
+    split: str
     rng: Random
     used: set[str]
 
     def draw(self, texts: Iterable[Text], count: int) -> list[Text]:
-        """Up to ``count`` texts, those that presume something of the persona first among equals."""
+        """Up to ``count`` of a list's texts, those that presume something of the persona first among equals."""
+        return self.draw_from(of_split(tuple(texts), self.split), count)
+
+    def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
+        """As ``draw``, from texts that are known to serve the split."""
         fresh = [t for t in texts if t.text not in self.used and t.suits(self.tags)]
         self.rng.shuffle(fresh)
-        fresh.sort(key=lambda t: not t.fits)
+        fresh.sort(key=lambda t: not t.presumes)
         # Half of the draw prefers fitting texts; the rest is plain chance.
         head = fresh[: (count + 1) // 2]
-        tail = [t for t in fresh if t not in head]
+        tail = fresh[len(head) :]
         self.rng.shuffle(tail)
         drawn = (head + tail)[:count]
         self.used.update(t.text for t in drawn)
@@ -42,7 +49,7 @@ def make_history(
     catalogue: Catalogue, size: Size, persona: PersonaSpec, noise: float, author: Author, rng: Random
 ) -> tuple[EventSpec, ...]:
     """Events in order of time. ``noise`` is the share of them that shows no preference of the persona, 0..1."""
-    deck = _Deck(frozenset(tag.value for tag in persona.person.tags), rng, set())
+    deck = _Deck(frozenset(tag.value for tag in persona.person.tags), persona.split, rng, set())
     signal = [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, deck)]
     signal += [event for period in persona.states for event in _state_events(period, deck)]
     silent = round(len(signal) * noise / (1 - noise))
@@ -88,8 +95,8 @@ def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, deck: _Deck) -
         after = _spread(deck.draw(dimension.value(trait.value).cues, size.cues), turn + 3, DAYS - 40, rng)
         events = [_event(day, text, "cue", trait.dimension, trait.was, "", rng) for day, text in before]
         events += [_event(day, text, "cue", trait.dimension, trait.value, "", rng) for day, text in after]
-        deck.used.add(drift.reason.text)
-        return [*events, _event(turn, drift.reason, "drift", trait.dimension, trait.value, "", rng)]
+        reason = deck.draw_from(dimension.reasons(drift, deck.split), 1)[0]
+        return [*events, _event(turn, reason, "drift", trait.dimension, trait.value, "", rng)]
     cues = deck.draw(dimension.value(trait.value).cues, size.cues + 1)
     return [
         _event(day, text, "cue", trait.dimension, trait.value, "", rng)
@@ -132,9 +139,9 @@ def _state_events(period: StatePeriod, deck: _Deck) -> list[EventSpec]:
         "end_weekday": f"{period.end:%A}",
         "days": str(length),
     }
-    dated = [text for text in cues.start if "{" in text.text]
-    start = deck.draw(dated, 1)
-    start += deck.draw(cues.start, 1)
+    opening = of_split(cues.start, deck.split)
+    start = deck.draw_from([text for text in opening if tells_the_end(text.text)], 1)
+    start += deck.draw_from(opening, 1)
     first = day_number(period.start)
     placed = [(first, text, "state_start") for text in start]
     course = deck.draw(cues.course, 2)
@@ -144,12 +151,17 @@ def _state_events(period: StatePeriod, deck: _Deck) -> list[EventSpec]:
         EventSpec(
             _moment(day, text.channel, rng) if role != "state_start" else day_at(day, 6 + n, rng.randint(0, 59)),
             text.channel.value,
-            text.text.format(**slots),
+            fill_named(text.text, slots),
             role,
             group=period.key,
         )
         for n, (day, text, role) in enumerate(placed)
     ]
+
+
+def fill_named(text: str, slots: Mapping[str, str]) -> str:
+    """The text with each ``{slot}`` that has a filling; any other brace stays as it is."""
+    return TEXT_SLOT.sub(lambda match: slots.get(match[1], match[0]), text)
 
 
 def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, deck: _Deck) -> list[EventSpec]:
@@ -159,11 +171,11 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, deck: 
         (f"{domain}.{dimension.slug}", distractor)
         for domain in persona.domains
         for dimension in catalogue.domains[domain].dimensions.values()
-        for distractor in dimension.distractors
+        for distractor in of_split(dimension.distractors, persona.split)
         if not _agrees(persona.trait(f"{domain}.{dimension.slug}"), distractor.looks_like)
     ]
     by_text = {distractor.text: (reference, distractor) for reference, distractor in distractors}
-    drawn = deck.draw([distractor for _, distractor in distractors], count // 4)
+    drawn = deck.draw_from([distractor for _, distractor in distractors], count // 4)
     events = []
     for text in drawn:
         reference, distractor = by_text[text.text]
@@ -179,11 +191,12 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, deck: 
                 distractor.why,
             )
         )
-    own = [text for domain in persona.domains for text in catalogue.domains[domain].everyday]
-    everyday = deck.draw([*own, *catalogue.everyday], count - len(events))
+    by_domain = {slug: of_split(data.everyday, persona.split) for slug, data in catalogue.domains.items()}
+    own = [text for domain in persona.domains for text in by_domain[domain]]
+    everyday = deck.draw_from([*own, *of_split(catalogue.everyday, persona.split)], count - len(events))
     if len(everyday) < count - len(events):
-        others = [t for slug, data in catalogue.domains.items() if slug not in persona.domains for t in data.everyday]
-        everyday += deck.draw(others, count - len(events) - len(everyday))
+        others = [text for slug, texts in by_domain.items() if slug not in persona.domains for text in texts]
+        everyday += deck.draw_from(others, count - len(events) - len(everyday))
     events += [
         EventSpec(_moment(rng.randint(1, DAYS - 1), text.channel, rng), text.channel.value, text.text, "everyday")
         for text in everyday

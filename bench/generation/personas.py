@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
 
-from bench.catalogue import Catalogue, Dimension, State, Value
+from bench.catalogue import Catalogue, Dimension, State, Text, Value
+from bench.catalogue.schema import tells_the_end
+from bench.catalogue.texts import of_split
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
 
-MIN_FITTING_CUES = 4
+MIN_FITTING_CUES = 2
+SPLITS = ("dev", "test")
+Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 
 
-def make_persona(catalogue: Catalogue, size: Size, index: int, rng: Random) -> PersonaSpec:
-    """The persona without events and tasks. The same index, size and rng state give the same persona."""
+@dataclass(frozen=True)
+class Living:
+    """What decides which texts a persona can be given: facts, and the split that it belongs to."""
+
+    facts: frozenset[str]
+    split: str
+
+    def suited(self, texts: Iterable[Text]) -> list[Text]:
+        return [text for text in texts if text.suits(self.facts)]
+
+
+def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, rng: Random) -> PersonaSpec:
+    """The persona without events and tasks. ``held`` counts who holds what, so that values spread evenly."""
     person = catalogue.people[index % len(catalogue.people)]
     lap = index // len(catalogue.people)
+    split = "dev" if index % 3 == 0 else "test"
     domains = _domains(catalogue, size, index)
     tags = frozenset(tag.value for tag in person.tags)
     traits = tuple(
-        _trait(catalogue, domain, dimension, tags, position, rng)
+        _trait(catalogue, domain, dimension, Living(tags, split), position, held, rng)
         for domain in domains
         for position, dimension in enumerate(_dimensions(catalogue, domain, size, rng))
     )
+    held.update((split, trait.dimension, value) for trait in traits for value in {trait.value, trait.value_when} - {""})
     persona = PersonaSpec(
         slug=f"{person.slug}-{lap + 1}" if lap else person.slug,
         name=f"{person.name} ({lap + 1})" if lap else person.name,
         person=person,
-        split="dev" if index % 3 == 0 else "test",
+        split=split,
         domains=domains,
         traits=traits,
         states=(),
@@ -55,27 +74,34 @@ def _dimensions(catalogue: Catalogue, domain: str, size: Size, rng: Random) -> l
 
 
 def _trait(
-    catalogue: Catalogue, domain: str, dimension: Dimension, tags: frozenset[str], position: int, rng: Random
+    catalogue: Catalogue, domain: str, dimension: Dimension, living: Living, position: int, held: Held, rng: Random
 ) -> Trait:
     reference = f"{domain}.{dimension.slug}"
     if position % 5 == 0 and dimension.conditions:
         condition = rng.choice(dimension.conditions)
         needs = catalogue.conditions[condition.when].needs
-        if all(tag.value in tags for tag in needs):
+        if all(tag.value in living.facts for tag in needs):
             return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
-    open_to = [value.slug for value in dimension.values if _can_show(value, tags)]
+    open_to = [value.slug for value in dimension.values if _can_show(value, living)]
     if position % 5 == 1:
-        drift = rng.choice(dimension.drifts)
-        if drift.reason.suits(tags) and {drift.source, drift.target} <= set(open_to):
+        possible = [
+            drift
+            for drift in dimension.drifts
+            if {drift.source, drift.target} <= set(open_to) and living.suited(dimension.reasons(drift, living.split))
+        ]
+        if possible:
+            drift = rng.choice(possible)
             day = rng.randint(TASKS_FROM_DAY // 2, TASKS_FROM_DAY)
             changed = (START + timedelta(days=day)).date()
             return Trait(reference, drift.target, was=drift.source, changed_on=changed)
-    return Trait(reference, rng.choice(open_to))
+    fewest = min(held[living.split, reference, value] for value in open_to)
+    return Trait(reference, rng.choice([v for v in open_to if held[living.split, reference, v] == fewest]))
 
 
-def _can_show(value: Value, tags: frozenset[str]) -> bool:
+def _can_show(value: Value, living: Living) -> bool:
     """A value whose cues presume what the persona is not (a tenant, a parent) is not theirs to hold."""
-    return sum(cue.suits(tags) for cue in value.cues) >= MIN_FITTING_CUES
+    fitting = living.suited(of_split(value.cues, living.split))
+    return value.open_to(living.facts) and len(fitting) >= MIN_FITTING_CUES
 
 
 def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random) -> tuple[StatePeriod, ...]:
@@ -112,9 +138,10 @@ def _bears(state: State, persona: PersonaSpec) -> bool:
 
 def _can_live(state: State, persona: PersonaSpec) -> bool:
     """True where the persona can be given a start from which the end can be worked out, and a course."""
-    tags = frozenset(tag.value for tag in persona.person.tags)
-    dated = [text for text in state.cues.start if "{" in text.text and text.suits(tags)]
-    return bool(dated) and any(text.suits(tags) for text in state.cues.course)
+    living = Living(frozenset(tag.value for tag in persona.person.tags), persona.split)
+    opening = living.suited(of_split(state.cues.start, living.split))
+    dated = any(tells_the_end(text.text) for text in opening)
+    return state.open_to(living.facts) and dated and bool(living.suited(of_split(state.cues.course, living.split)))
 
 
 def _place(domain: str, state: State, chosen: list[StatePeriod], rng: Random) -> StatePeriod | None:

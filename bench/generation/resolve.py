@@ -71,11 +71,12 @@ def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date,
     if choice is None:
         return None
     by_state = choice.conflict in (Conflict.OVERRIDE, Conflict.CROSS)
+    found = persona.shown.get(choice.group if by_state else dimension, ())
     evidence = tuple(
         i
-        for i, event in enumerate(persona.events)
-        if event.occurred_at < as_of
-        and (event.group == choice.group if by_state else _shows(event, dimension, choice.value, choice.group))
+        for i in found
+        if persona.events[i].occurred_at < as_of
+        and (by_state or _shows(persona.events[i], dimension, choice.value, choice.group))
     )
     # A change needs the event that says so and one that bears it out.
     enough = len(evidence) > (1 if choice.conflict is Conflict.DRIFT else 0)

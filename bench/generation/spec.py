@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from bench.catalogue import Person, State
@@ -102,6 +103,16 @@ class PersonaSpec:
 
     def trait(self, dimension: str) -> Trait | None:
         return next((trait for trait in self.traits if trait.dimension == dimension), None)
+
+    @cached_property
+    def shown(self) -> dict[str, tuple[int, ...]]:
+        """Dimension, and state ("<domain>.<slug>") -> positions of the events that show it, distractors left out."""
+        found: dict[str, list[int]] = {}
+        for position, event in enumerate(self.events):
+            key = event.group if event.role.startswith("state_") else event.dimension
+            if key and event.role != "distractor":
+                found.setdefault(key, []).append(position)
+        return {key: tuple(positions) for key, positions in found.items()}
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from random import Random
 from typing import Any
 
 from bench.catalogue import Catalogue, Scenario
-from bench.catalogue.schema import SLOT, Request
+from bench.catalogue.scenario import Request
+from bench.catalogue.texts import SLOT
 from bench.generation.histories import ordinal
 from bench.generation.personas import day_number
 from bench.generation.resolve import Resolved, resolve
 from bench.generation.spec import DAYS, TASKS_FROM_DAY, CheckpointSpec, Conflict, PersonaSpec, TaskSpec, day_at
 from bench.generation.world import build_world, tool_specs
 
-CANDIDATES = 160
+CANDIDATES = 400
 MIN_PREFERENCES = 3
+MOST_OF = 0.45
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,35 @@ class _Candidate:
         return {r.conflict.value for r in self.resolved.values() if r.conflict is not Conflict.NONE}
 
 
-def make_tasks(catalogue: Catalogue, persona: PersonaSpec, count: int, rng: Random) -> tuple[TaskSpec, ...]:
+@dataclass
+class Balance:
+    """How often each value was asked of the personas of one split, so that none is right too often.
+
+    A value may hold for two checkpoints of its dimension, and from then on for at most ``MOST_OF`` of them.
+    """
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def room(self, dimension: str, value: str) -> bool:
+        counts = self.counts[dimension]
+        return counts[value] + 1 <= max(2, (counts.total() + 1) * MOST_OF)
+
+    def rarity(self, found: tuple[str, Resolved]) -> float:
+        """1 for a value that was not asked for yet, less for one that is frequent among its dimension's."""
+        counts = self.counts[found[0]]
+        return 1 - counts[found[1].value] / (counts.total() + 1)
+
+    def add(self, resolved: dict[str, Resolved]) -> None:
+        for dimension, found in resolved.items():
+            self.counts[dimension][found.value] += 1
+
+
+def make_tasks(
+    catalogue: Catalogue, persona: PersonaSpec, count: int, balance: Balance, rng: Random
+) -> tuple[TaskSpec, ...]:
     """``count`` tasks that together meet as many kinds of conflict, scenarios and domains as the persona allows."""
     candidates = [c for _ in range(CANDIDATES) if (c := _candidate(catalogue, persona, rng)) is not None]
-    chosen = _choose(candidates, count)
+    chosen = _choose(candidates, count, balance)
     chosen.sort(key=lambda c: (c.as_of, c.reference))
     return tuple(
         _task(catalogue, persona, candidate, f"{persona.slug}-{n:02d}-{candidate.scenario.slug}", rng)
@@ -108,18 +136,28 @@ def fill(template: str, slots: dict[str, Any]) -> str:
     return SLOT.sub(lambda m: format(slots[m[1]], m[2] or "") if m[1] in slots else m[0], template)
 
 
-def _choose(candidates: list[_Candidate], count: int) -> list[_Candidate]:
+def _choose(candidates: list[_Candidate], count: int, balance: Balance) -> list[_Candidate]:
     """Greedy: the next task is the one that adds most of what is still rare."""
     seen: dict[str, int] = {}
     chosen: list[_Candidate] = []
     rest = list(candidates)
     while rest and len(chosen) < count:
-        best = max(rest, key=lambda c: _worth(c, seen))
+        rest = [c for c in rest if len(_with_room(c, balance)) >= MIN_PREFERENCES]
+        if not rest:
+            break
+        best = max(rest, key=lambda c: _worth(c, seen) + sum(map(balance.rarity, _with_room(c, balance).items())) / 8)
         rest.remove(best)
+        best = replace(best, resolved=_with_room(best, balance))
+        balance.add(best.resolved)
         chosen.append(best)
         for feature in _features(best):
             seen[feature] = seen.get(feature, 0) + 1
     return chosen
+
+
+def _with_room(candidate: _Candidate, balance: Balance) -> dict[str, Resolved]:
+    """What the task asks: a value that is right too often already is not asked for once more."""
+    return {d: found for d, found in candidate.resolved.items() if balance.room(d, found.value)}
 
 
 def _features(candidate: _Candidate) -> list[str]:

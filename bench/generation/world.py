@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from itertools import product
 from random import Random
 from typing import Any
 
 from bench.catalogue import Scenario
-from bench.catalogue.schema import SLOT, ItemField, Lookup, Parameter
+from bench.catalogue.scenario import ItemField, Lookup, Parameter
+from bench.catalogue.texts import SLOT
 
-ITEMS = 12
+ITEMS = 12  # at least, where hardly any field is decided
+MOST = 40
 
 
 def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:
@@ -56,20 +59,18 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 
 
 def build_world(scenario: Scenario, slots: dict[str, Any], wanted: dict[str, str], rng: Random) -> dict[str, Any]:
-    """Items of which at least one meets every wanted value, and for each wanted value one that misses just that."""
+    """Items in which nothing but the history tells the right one.
+
+    The decided fields are crossed: each combination of options stands once, so no option, no combination and no
+    neighbourhood is more frequent than another. Everything else is drawn for each item alike.
+    """
     if scenario.items is None or scenario.tools is None:
         return {}
     fields = scenario.items.fields
     others = {name: _other(scenario.slots[f.slot], slots[f.slot], rng) for name, f in fields.items() if f.slot}
     decided = {name: field for name, field in fields.items() if field.dimension in wanted}
-    target = _item(fields, slots, rng)
-    target |= {name: _option(field, wanted) for name, field in decided.items()}
-    items = [target]
-    for name, field in decided.items():
-        wrong = [text for text in (field.options or {}).values() if text != target[name]]
-        items.append({**_item(fields, slots, rng), **_fixed(target, fields), name: rng.choice(wrong)})
-    while len(items) < ITEMS - 2:
-        items.append(_item(fields, slots, rng))
+    items = [{**_item(fields, slots, rng), **row} for row in _crossed(decided, wanted)]
+    items += [_item(fields, slots, rng) for _ in range(ITEMS - 2 - len(items))] if len(decided) < 2 else []
     # The last two answer another request: another town, another day.
     items += [{**_item(fields, slots, rng), **others} for _ in range(2)]
     rng.shuffle(items)
@@ -115,13 +116,25 @@ def _other(choices: Any, used: Any, rng: Random) -> Any:
     return rng.choice(rest) if rest else used
 
 
-def _option(field: ItemField, wanted: dict[str, str]) -> str:
-    return (field.options or {})[wanted[field.dimension or ""]]
+def _crossed(decided: dict[str, ItemField], wanted: dict[str, str]) -> list[dict[str, str]]:
+    """Every combination of options; past MOST the last field follows from the sum of the others instead.
 
+    Then no two items differ in one field alone, each option is still as frequent as every other, and what a
+    preference asks for is still among them.
+    """
+    names = list(decided)
+    options = {name: list((field.options or {}).values()) for name, field in decided.items()}
+    rows = [dict(zip(names, row, strict=True)) for row in product(*options.values())]
+    if len(rows) <= MOST:
+        return rows
+    places = {name: {text: n for n, text in enumerate(texts)} for name, texts in options.items()}
+    modulus = len(options[names[-1]])
 
-def _fixed(target: dict[str, Any], fields: dict[str, ItemField]) -> dict[str, Any]:
-    """What a near miss shares with the target: everything that a preference or the request decides."""
-    return {name: target[name] for name, field in fields.items() if field.dimension or field.slot}
+    def rest(row: dict[str, str]) -> int:
+        return sum(places[n][row[n]] for n in names if len(options[n]) == modulus) % modulus
+
+    target = {name: (field.options or {})[wanted[field.dimension or ""]] for name, field in decided.items()}
+    return [row for row in rows if rest(row) == rest(target)]
 
 
 def _title(template: str, item: dict[str, Any]) -> str:

@@ -1,0 +1,224 @@
+"""The shape of a scenario: requests, tools, items and what preferences decide in them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from bench.catalogue.facts import Fact
+from bench.catalogue.texts import (
+    SLOT,
+    TEXT_SLOT,
+    Authored,
+    Channel,
+    DayKind,
+    DimensionRef,
+    Prose,
+    Slug,
+    Split,
+)
+
+MIN_PREFERENCES = 5
+
+
+def _only_slots(text: str, allowed: frozenset[str], where: str) -> None:
+    for name, _ in SLOT.findall(text):
+        if name not in allowed:
+            raise ValueError(f"{where} uses slot {name!r} in {text!r}; allowed: {', '.join(sorted(allowed))}")
+
+
+class Decided(Authored):
+    """Something that a preference decides: the option text that each value asks for."""
+
+    dimension: DimensionRef | None = None
+    options: dict[Slug, Prose] | None = None
+    checkpoint: Prose | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Decided:
+        if self.dimension is None:
+            return self
+        if not self.options or self.checkpoint is None:
+            raise ValueError(f"what {self.dimension} decides needs options and a checkpoint with {{option}}")
+        if "{option}" not in self.checkpoint:
+            raise ValueError(f"checkpoint {self.checkpoint!r} does not contain {{option}}")
+        if len(set(self.options.values())) != len(self.options):
+            raise ValueError(f"two options of {self.dimension} read the same")
+        return self
+
+
+class Parameter(Decided):
+    type: Literal["string", "integer", "number", "boolean"]
+    description: Prose
+    format: Literal["date", "time"] | None = None
+    field: Slug | None = None
+    item: bool = False
+    equals: str | None = None
+    optional: bool = False
+    enum: tuple[str, ...] | None = None
+
+
+class Lookup(Authored):
+    name: Slug
+    description: Prose
+    parameters: dict[Slug, Parameter]
+
+
+class Tools(Authored):
+    lookups: tuple[Lookup, ...] = Field(min_length=1)
+    commit: Lookup
+
+
+class ItemField(Decided):
+    slot: Slug | None = None
+    choices: tuple[str | int | float, ...] | None = None
+    range: tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ItemField:
+        given = [self.slot is not None, self.choices is not None, self.range is not None, self.dimension is not None]
+        if sum(given) != 1:
+            raise ValueError("an item field has exactly one of slot, choices, range, dimension")
+        return self
+
+
+class ItemCheckpoint(Authored):
+    field: Slug
+    equals: str
+    checkpoint: Prose
+
+
+class Record(Authored):
+    """How an earlier choice is told: ``{chosen}`` and ``{passed}`` are options of two fields, ``{noun}`` the thing."""
+
+    channel: Channel
+    text: Prose
+    split: Split | None = None
+
+    @model_validator(mode="after")
+    def _both_sides(self) -> Record:
+        if not {"chosen", "passed"} <= {name for name, _ in TEXT_SLOT.findall(self.text)}:
+            raise ValueError(f"record {self.text!r} does not hold both {{chosen}} and {{passed}}")
+        return self
+
+
+class Items(Authored):
+    noun: Prose
+    title: tuple[Prose, ...] = Field(min_length=1)
+    fields: dict[Slug, ItemField]
+    checkpoints: tuple[ItemCheckpoint, ...] = ()
+    record: tuple[Record, ...] = ()
+
+
+class Request(Authored):
+    """``asked``: kinds of day on which it can be asked; ``day``: kinds of day that its {day} can be."""
+
+    text: Prose
+    context: Slug | None = None
+    asked: DayKind | tuple[DayKind, ...] = ()
+    day: DayKind | tuple[DayKind, ...] = ()
+    needs: tuple[Fact, ...] = ()
+    drops: tuple[DimensionRef, ...] = ()
+
+
+class Typed(Authored):
+    """A typed answer that a regularity gives: in a parameter of the commit, or in the text where there is none."""
+
+    checkpoint: Prose
+    parameter: Slug | None = None
+
+
+class Scenario(Authored):
+    slug: Slug
+    name: Prose
+    action: Literal["call_api", "generate"]
+    summary: Prose
+    slots: dict[Slug, Any] = {}
+    requests: tuple[Request, ...] = Field(min_length=4)
+    tools: Tools | None = None
+    items: Items | None = None
+    preferences: dict[DimensionRef, dict[Slug, Prose]] = {}
+    checkpoints: tuple[Prose, ...] = ()
+    why: dict[DimensionRef, Prose] = {}
+    regularities: dict[DimensionRef, Typed] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Scenario:
+        slots = frozenset(self.slots)
+        for request in self.requests:
+            _only_slots(request.text, slots, f"scenario {self.slug!r}")
+        for name, choices in self.slots.items():
+            if choices != "date" and not (isinstance(choices, list) and choices):
+                raise ValueError(f"slot {name!r} is neither 'date' nor a list of values: {choices!r}")
+        _check_call_api(self) if self.action == "call_api" else _check_generate(self)
+        if len(self.dimensions) < MIN_PREFERENCES:
+            raise ValueError(f"{len(self.dimensions)} preferences decide something; at least {MIN_PREFERENCES}")
+        return self
+
+    @property
+    def decided_parameters(self) -> dict[str, Parameter]:
+        parameters = self.tools.commit.parameters if self.tools else {}
+        return {name: parameter for name, parameter in parameters.items() if parameter.dimension}
+
+    @property
+    def decided_fields(self) -> dict[str, ItemField]:
+        fields = self.items.fields if self.items else {}
+        return {name: field for name, field in fields.items() if field.dimension}
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """References of all dimensions that bear on this scenario, in file order."""
+        decided = [*self.decided_parameters.values(), *self.decided_fields.values()]
+        found = [d.dimension for d in decided if d.dimension] + list(self.preferences)
+        return tuple(dict.fromkeys(found))
+
+    def options(self, dimension: str) -> frozenset[str]:
+        """Value slugs of the dimension that this scenario can tell apart."""
+        decided = [*self.decided_parameters.values(), *self.decided_fields.values()]
+        for one in decided:
+            if one.dimension == dimension and one.options:
+                return frozenset(one.options)
+        return frozenset(self.preferences.get(dimension, {}))
+
+
+def _check_call_api(scenario: Scenario) -> None:
+    if scenario.tools is None or scenario.items is None:
+        raise ValueError("a call_api scenario needs tools and items")
+    if scenario.preferences or scenario.checkpoints:
+        raise ValueError("preferences and checkpoints at the top are for generate scenarios")
+    fields = scenario.items.fields
+    for lookup in scenario.tools.lookups:
+        for name, parameter in lookup.parameters.items():
+            if parameter.field and parameter.field != "id" and parameter.field not in fields:
+                raise ValueError(f"{lookup.name}.{name} filters on {parameter.field!r}; fields: {', '.join(fields)}")
+    commit = scenario.tools.commit.parameters
+    if sum(parameter.item for parameter in commit.values()) != 1:
+        raise ValueError("exactly one parameter of the commit has item: true")
+    slots = frozenset(scenario.slots)
+    for name, parameter in commit.items():
+        if parameter.equals is not None:
+            _only_slots(parameter.equals, slots, f"commit parameter {name!r}")
+            if parameter.checkpoint is None:
+                raise ValueError(f"commit parameter {name!r} has equals but no checkpoint")
+    for checkpoint in scenario.items.checkpoints:
+        if checkpoint.field not in fields:
+            raise ValueError(f"item checkpoint on {checkpoint.field!r}; fields: {', '.join(fields)}")
+        _only_slots(checkpoint.equals, slots, "item checkpoint")
+    for title in scenario.items.title:
+        _only_slots(title, frozenset(fields), "item title")
+    for name, field in fields.items():
+        if field.slot and field.slot not in scenario.slots:
+            raise ValueError(f"item field {name!r} takes slot {field.slot!r}; slots: {', '.join(slots)}")
+    if len(scenario.decided_parameters) < 2 or len(scenario.decided_fields) < 2:
+        raise ValueError("preferences must decide at least two parameters and two item fields")
+
+
+def _check_generate(scenario: Scenario) -> None:
+    if scenario.tools is not None or scenario.items is not None:
+        raise ValueError("a generate scenario has neither tools nor items")
+    if len(scenario.checkpoints) < 2:
+        raise ValueError("a generate scenario needs two or more task checkpoints")
+    slots = frozenset(scenario.slots)
+    for text in scenario.checkpoints:
+        _only_slots(text, slots, f"scenario {scenario.slug!r}")
