@@ -18,9 +18,9 @@ from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.authors import Author, author_of, procedural_author
 from bench.generation.histories import make_history
-from bench.generation.personas import SPLITS, Held, make_persona
+from bench.generation.personas import Held, make_persona
 from bench.generation.spec import EventSpec, PersonaSpec, TaskSpec, size_of
-from bench.generation.tasks import Balance, make_tasks
+from bench.generation.tasks import candidates_of, choose_tasks, make_tasks
 from bench.models import Checkpoint, Dataset, Event, EventLabel, Persona, Scenario, Task
 from bench.search.vectors import embed_texts, index_events
 from bench.texts import text_sha256
@@ -45,18 +45,19 @@ class Recipe:
 def generate(catalogue: Catalogue, recipe: Recipe, author: Author = procedural_author) -> list[PersonaSpec]:
     """All personas with histories and tasks. Each persona has a random stream of its own."""
     size = size_of(recipe.size)
+    held: Held = Counter()
+    streams = [Random(f"{recipe.seed}/{index}") for index in range(size.personas)]  # noqa: S311 (reproducible draws)
     personas = []
-    balances = {split: Balance() for split in SPLITS}
-    values: Held = Counter()
-    for index in range(size.personas):
-        rng = Random(f"{recipe.seed}/{index}")  # noqa: S311 (reproducible draws, not secrets)
-        persona = make_persona(catalogue, size, index, values, rng)
+    for index, rng in enumerate(streams):
+        persona = make_persona(catalogue, size, index, held, rng)
         history = make_history(catalogue, size, persona, recipe.noise, author, rng)
-        persona = replace(persona, events=history)
-        personas.append(
-            replace(persona, tasks=make_tasks(catalogue, persona, size.tasks, balances[persona.split], rng))
-        )
-    return personas
+        personas.append(replace(persona, events=history))
+    everyone = list(zip(personas, streams, strict=True))
+    chosen = choose_tasks([(p.split, candidates_of(catalogue, p, rng)) for p, rng in everyone], size.tasks)
+    return [
+        replace(persona, tasks=make_tasks(catalogue, persona, tasks, rng))
+        for (persona, rng), tasks in zip(everyone, chosen, strict=True)
+    ]
 
 
 def canonical(persona: PersonaSpec) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from bench.catalogue.texts import of_split
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
 
 MIN_FITTING_CUES = 2
-SPLITS = ("dev", "test")
 Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 
 

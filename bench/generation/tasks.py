@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from math import fsum
 from random import Random
 from typing import Any
 
@@ -17,13 +19,13 @@ from bench.generation.resolve import Resolved, resolve
 from bench.generation.spec import DAYS, TASKS_FROM_DAY, CheckpointSpec, Conflict, PersonaSpec, TaskSpec, day_at
 from bench.generation.world import build_world, tool_specs
 
-CANDIDATES = 400
+CANDIDATES = 160
 MIN_PREFERENCES = 3
 MOST_OF = 0.45
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
     reference: str
     scenario: Scenario
     request: Request
@@ -59,20 +61,42 @@ class Balance:
             self.counts[dimension][found.value] += 1
 
 
+def candidates_of(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> list[Candidate]:
+    """What the persona could ask and when, among which the dataset's tasks are chosen."""
+    return [c for _ in range(CANDIDATES) if (c := _candidate(catalogue, persona, rng)) is not None]
+
+
+def choose_tasks(pools: Sequence[tuple[str, list[Candidate]]], count: int) -> list[list[Candidate]]:
+    """Up to ``count`` for each persona; ``pools`` are split and candidates of each.
+
+    In rounds, one task a persona, so that what one asks leaves room for the others.
+    """
+    balances = {split: Balance() for split, _ in pools}
+    chosen: list[list[Candidate]] = [[] for _ in pools]
+    seen: list[Counter[str]] = [Counter() for _ in pools]
+    rest = [list(candidates) for _, candidates in pools]
+    for _ in range(count):
+        for place, (split, _) in enumerate(pools):
+            best = _best(rest[place], balances[split], seen[place])
+            if best is not None:
+                balances[split].add(best.resolved)
+                seen[place].update(_features(best))
+                chosen[place].append(best)
+    return chosen
+
+
 def make_tasks(
-    catalogue: Catalogue, persona: PersonaSpec, count: int, balance: Balance, rng: Random
+    catalogue: Catalogue, persona: PersonaSpec, chosen: Sequence[Candidate], rng: Random
 ) -> tuple[TaskSpec, ...]:
-    """``count`` tasks that together meet as many kinds of conflict, scenarios and domains as the persona allows."""
-    candidates = [c for _ in range(CANDIDATES) if (c := _candidate(catalogue, persona, rng)) is not None]
-    chosen = _choose(candidates, count, balance)
-    chosen.sort(key=lambda c: (c.as_of, c.reference))
+    """The chosen tasks in order of time."""
+    ordered = sorted(chosen, key=lambda c: (c.as_of, c.reference))
     return tuple(
         _task(catalogue, persona, candidate, f"{persona.slug}-{n:02d}-{candidate.scenario.slug}", rng)
-        for n, candidate in enumerate(chosen, 1)
+        for n, candidate in enumerate(ordered, 1)
     )
 
 
-def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> _Candidate | None:
+def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candidate | None:
     domain = rng.choice(persona.domains)
     scenario = rng.choice(list(catalogue.domains[domain].scenarios.values()))
     tags = {tag.value for tag in persona.person.tags}
@@ -92,7 +116,7 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> _Cand
             resolved[dimension] = found
     if len(resolved) < MIN_PREFERENCES:
         return None
-    return _Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved)
+    return Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved)
 
 
 def _fits(catalogue: Catalogue, request: Request, tags: set[str]) -> bool:
@@ -136,42 +160,34 @@ def fill(template: str, slots: dict[str, Any]) -> str:
     return SLOT.sub(lambda m: format(slots[m[1]], m[2] or "") if m[1] in slots else m[0], template)
 
 
-def _choose(candidates: list[_Candidate], count: int, balance: Balance) -> list[_Candidate]:
-    """Greedy: the next task is the one that adds most of what is still rare."""
-    seen: dict[str, int] = {}
-    chosen: list[_Candidate] = []
-    rest = list(candidates)
-    while rest and len(chosen) < count:
-        rest = [c for c in rest if len(_with_room(c, balance)) >= MIN_PREFERENCES]
-        if not rest:
-            break
-        best = max(rest, key=lambda c: _worth(c, seen) + sum(map(balance.rarity, _with_room(c, balance).items())) / 8)
-        rest.remove(best)
-        best = replace(best, resolved=_with_room(best, balance))
-        balance.add(best.resolved)
-        chosen.append(best)
-        for feature in _features(best):
-            seen[feature] = seen.get(feature, 0) + 1
-    return chosen
+def _best(rest: list[Candidate], balance: Balance, seen: Counter[str]) -> Candidate | None:
+    """The task that adds most of what is still rare, taken out of ``rest``; None where no value has room."""
+    asked = [(c, found) for c in rest if len(found := _with_room(c, balance)) >= MIN_PREFERENCES]
+    if not asked:
+        return None
+    best, resolved = max(asked, key=lambda one: _worth(one[0], seen) + fsum(map(balance.rarity, one[1].items())) / 8)
+    rest[:] = [candidate for candidate in rest if candidate is not best]
+    return replace(best, resolved=resolved)
 
 
-def _with_room(candidate: _Candidate, balance: Balance) -> dict[str, Resolved]:
+def _with_room(candidate: Candidate, balance: Balance) -> dict[str, Resolved]:
     """What the task asks: a value that is right too often already is not asked for once more."""
     return {d: found for d, found in candidate.resolved.items() if balance.room(d, found.value)}
 
 
-def _features(candidate: _Candidate) -> list[str]:
+def _features(candidate: Candidate) -> list[str]:
     domain = candidate.reference.split(".")[0]
     conflicts = [f"conflict {kind}" for kind in sorted(candidate.conflicts)]
     moment = f"at {candidate.as_of:%Y-%m-%d} {candidate.reference}"
     return [*conflicts, f"scenario {candidate.reference}", f"domain {domain}", candidate.request.text, moment]
 
 
-def _worth(candidate: _Candidate, seen: dict[str, int]) -> float:
-    return sum(1 / (1 + seen.get(feature, 0)) ** 2 for feature in _features(candidate))
+def _worth(candidate: Candidate, seen: Counter[str]) -> float:
+    # Exactly rounded, since `sum` adds floats in another way from Python 3.12 on.
+    return fsum(1 / (1 + seen[feature]) ** 2 for feature in _features(candidate))
 
 
-def _task(catalogue: Catalogue, persona: PersonaSpec, candidate: _Candidate, slug: str, rng: Random) -> TaskSpec:
+def _task(catalogue: Catalogue, persona: PersonaSpec, candidate: Candidate, slug: str, rng: Random) -> TaskSpec:
     scenario = candidate.scenario
     task = TaskSpec(
         slug=slug,
@@ -194,7 +210,7 @@ def _task(catalogue: Catalogue, persona: PersonaSpec, candidate: _Candidate, slu
     )
 
 
-def _preference(candidate: _Candidate, dimension: str, text: str, rule: dict[str, Any] | None) -> CheckpointSpec:
+def _preference(candidate: Candidate, dimension: str, text: str, rule: dict[str, Any] | None) -> CheckpointSpec:
     resolved = candidate.resolved[dimension]
     return CheckpointSpec(
         kind="preference",
@@ -208,7 +224,7 @@ def _preference(candidate: _Candidate, dimension: str, text: str, rule: dict[str
     )
 
 
-def _text_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
+def _text_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
     scenario = candidate.scenario
     task = [CheckpointSpec("task", fill(text, candidate.slots)) for text in scenario.checkpoints]
     preferences = [
@@ -218,7 +234,7 @@ def _text_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
     return (*task, *preferences)
 
 
-def _call_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
+def _call_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
     scenario, slots = candidate.scenario, candidate.slots
     if scenario.tools is None or scenario.items is None:
         raise ValueError(f"scenario {candidate.reference} has no tools")
@@ -240,7 +256,7 @@ def _call_checkpoints(candidate: _Candidate) -> tuple[CheckpointSpec, ...]:
     return tuple(found)
 
 
-def _decided(candidate: _Candidate, decided: Any, rule: dict[str, Any]) -> list[CheckpointSpec]:
+def _decided(candidate: Candidate, decided: Any, rule: dict[str, Any]) -> list[CheckpointSpec]:
     resolved = candidate.resolved.get(decided.dimension)
     if resolved is None:
         return []

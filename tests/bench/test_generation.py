@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -56,10 +56,72 @@ def test_a_dataset_of_another_noise_has_the_same_tasks_and_a_name_of_its_own(tin
 
 def test_the_starter_dataset_is_as_large_as_promised(starter: list[PersonaSpec]):
     assert len(starter) == 27
-    assert min(len(persona.events) for persona in starter) >= 110
+    assert min(len(persona.events) for persona in starter) >= 80
+    assert sum(len(persona.events) for persona in starter) / 27 >= 130
     tasks = [task for persona in starter for task in persona.tasks]
     assert len(tasks) >= 200
     assert 0.3 <= sum(bool(task.tools) for task in tasks) / len(tasks) <= 0.8
+
+
+def test_no_text_of_a_dev_history_stands_in_a_test_history(starter: list[PersonaSpec]):
+    dev, test = (
+        {event.text for persona in starter if persona.split == split for event in persona.events}
+        for split in ("dev", "test")
+    )
+    assert len(dev) > 1000
+    assert not dev & test
+
+
+def test_who_learned_the_texts_of_dev_by_heart_settles_nothing_of_test(starter: list[PersonaSpec]):
+    by_heart = {
+        event.text: event.value
+        for persona in starter
+        if persona.split == "dev"
+        for event in persona.events
+        if event.role in {"cue", "condition", "drift"}
+    }
+    known = [
+        persona.events[position].text in by_heart
+        for persona in starter
+        if persona.split == "test"
+        for task in persona.tasks
+        for checkpoint in task.checkpoints
+        for position in checkpoint.evidence
+    ]
+    assert len(known) > 1000
+    assert not any(known)
+
+
+def test_no_value_is_right_for_more_than_45_percent_of_its_checkpoints(starter: list[PersonaSpec]):
+    """From five checkpoints of a dimension on: of four, two are 50%."""
+    for split in ("dev", "test"):
+        asked: dict[str, Counter[str]] = defaultdict(Counter)
+        for task in (task for persona in starter if persona.split == split for task in persona.tasks):
+            for checkpoint in task.checkpoints:
+                if checkpoint.kind == "preference":
+                    asked[checkpoint.dimension][checkpoint.value] += 1
+        shares = {d: max(c.values()) / c.total() for d, c in asked.items() if c.total() >= 5}
+        assert shares
+        assert [(d, share) for d, share in shares.items() if share > 0.45] == []
+
+
+def test_every_option_of_a_decided_field_is_as_frequent_as_every_other(starter: list[PersonaSpec]):
+    for task in (task for persona in starter for task in persona.tasks if task.world):
+        rows = task.world["items"]
+        preferred = {
+            c.rule["item_field"] for c in task.checkpoints if c.kind == "preference" and "item_field" in (c.rule or {})
+        }
+        here = {
+            c.rule["item_field"]: c.rule["equals"]
+            for c in task.checkpoints
+            if c.kind == "task" and "item_field" in (c.rule or {})
+        }
+        rows = [row for row in rows if all(str(row[f]) == str(v) for f, v in here.items())]
+        if len(preferred) > 1:
+            for name in preferred:
+                assert len(set(Counter(row[name] for row in rows).values())) == 1
+            combined = Counter(tuple(row[name] for name in sorted(preferred)) for row in rows)
+            assert set(combined.values()) == {1}
 
 
 def test_every_domain_has_tasks_of_nine_personas(starter: list[PersonaSpec]):
