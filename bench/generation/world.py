@@ -117,24 +117,26 @@ def _other(choices: Any, used: Any, rng: Random) -> Any:
 
 
 def _crossed(decided: dict[str, ItemField], wanted: dict[str, str]) -> list[dict[str, str]]:
-    """Every combination of options; past MOST the last field follows from the sum of the others instead.
+    """Every combination of options, or of those as regular a part as has the wanted one and at most MOST.
 
-    Then no two items differ in one field alone, each option is still as frequent as every other, and what a
-    preference asks for is still among them.
+    The part: of fields with equally many options the places of the options have a fixed sum, and if that is not enough
+    a fixed weighted sum. So each option stays as frequent as every other, beside each item as in all of them.
     """
     names = list(decided)
     options = {name: list((field.options or {}).values()) for name, field in decided.items()}
-    rows = [dict(zip(names, row, strict=True)) for row in product(*options.values())]
-    if len(rows) <= MOST:
-        return rows
-    places = {name: {text: n for n, text in enumerate(texts)} for name, texts in options.items()}
-    modulus = len(options[names[-1]])
-
-    def rest(row: dict[str, str]) -> int:
-        return sum(places[n][row[n]] for n in names if len(options[n]) == modulus) % modulus
-
     target = {name: (field.options or {})[wanted[field.dimension or ""]] for name, field in decided.items()}
-    return [row for row in rows if rest(row) == rest(target)]
+    rows = [dict(zip(names, row, strict=True)) for row in product(*options.values())]
+    for power in (0, 1):
+        for size in sorted({len(texts) for texts in options.values()}):
+            alike = [name for name in names if len(options[name]) == size]
+            if len(rows) > MOST and len(alike) > power + 1:
+                kept = _sum(target, alike, options, power)
+                rows = [row for row in rows if _sum(row, alike, options, power) == kept]
+    return rows
+
+
+def _sum(row: dict[str, str], alike: list[str], options: dict[str, list[str]], power: int) -> int:
+    return sum(n**power * options[name].index(row[name]) for n, name in enumerate(alike)) % len(options[alike[0]])
 
 
 def _title(template: str, item: dict[str, Any]) -> str:

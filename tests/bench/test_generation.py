@@ -70,7 +70,7 @@ def test_no_text_of_a_dev_history_stands_in_a_test_history(starter: list[Persona
         {event.text for persona in starter if persona.split == split for event in persona.events}
         for split in ("dev", "test")
     )
-    assert len(dev) > 1000
+    assert min(len(dev), len(test)) > 500
     assert not dev & test
 
 
@@ -168,7 +168,7 @@ def test_an_api_task_can_be_solved_and_where_all_are_crossed_each_wanted_field_h
         assert frozenset() in missed
         assert len(missed) <= 30
         crossed = prod(len({item[name] for item in task.world["items"]}) for name in preferred) <= MOST
-        for name in preferred if crossed else ():
+        for name in preferred if crossed and len(preferred) > 1 else ():
             assert frozenset({name}) in missed
 
 
