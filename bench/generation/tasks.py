@@ -32,10 +32,15 @@ class Candidate:
     as_of: datetime
     slots: dict[str, Any]
     resolved: dict[str, Resolved]
+    left_out: frozenset[str] = frozenset()  # dimensions that are settled and not checked
+
+    @property
+    def asked(self) -> dict[str, Resolved]:
+        return {dimension: found for dimension, found in self.resolved.items() if dimension not in self.left_out}
 
     @property
     def conflicts(self) -> set[str]:
-        return {r.conflict.value for r in self.resolved.values() if r.conflict is not Conflict.NONE}
+        return {r.conflict.value for r in self.asked.values() if r.conflict is not Conflict.NONE}
 
 
 @dataclass
@@ -79,7 +84,7 @@ def choose_tasks(pools: Sequence[tuple[str, list[Candidate]]], count: int) -> li
         for place, (split, _) in enumerate(pools):
             best = _best(rest[place], balances[split], seen[place])
             if best is not None:
-                balances[split].add(best.resolved)
+                balances[split].add(best.asked)
                 seen[place].update(_features(best))
                 chosen[place].append(best)
     return chosen
@@ -167,11 +172,11 @@ def _best(rest: list[Candidate], balance: Balance, seen: Counter[str]) -> Candid
         return None
     best, resolved = max(asked, key=lambda one: _worth(one[0], seen) + fsum(map(balance.rarity, one[1].items())) / 8)
     rest[:] = [candidate for candidate in rest if candidate is not best]
-    return replace(best, resolved=resolved)
+    return replace(best, left_out=frozenset(best.resolved.keys() - resolved.keys()))
 
 
 def _with_room(candidate: Candidate, balance: Balance) -> dict[str, Resolved]:
-    """What the task asks: a value that is right too often already is not asked for once more."""
+    """What the task checks: a value that is right too often already is not checked once more."""
     return {d: found for d, found in candidate.resolved.items() if balance.room(d, found.value)}
 
 
@@ -229,7 +234,7 @@ def _text_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
     task = [CheckpointSpec("task", fill(text, candidate.slots)) for text in scenario.checkpoints]
     preferences = [
         _preference(candidate, dimension, scenario.preferences[dimension][resolved.value], None)
-        for dimension, resolved in candidate.resolved.items()
+        for dimension, resolved in candidate.asked.items()
     ]
     return (*task, *preferences)
 
@@ -257,7 +262,7 @@ def _call_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
 
 
 def _decided(candidate: Candidate, decided: Any, rule: dict[str, Any]) -> list[CheckpointSpec]:
-    resolved = candidate.resolved.get(decided.dimension)
+    resolved = candidate.asked.get(decided.dimension)
     if resolved is None:
         return []
     option = decided.options[resolved.value]

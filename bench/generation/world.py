@@ -136,7 +136,9 @@ def _crossed(decided: dict[str, ItemField], wanted: dict[str, str]) -> list[dict
 
 
 def _sum(row: dict[str, str], alike: list[str], options: dict[str, list[str]], power: int) -> int:
-    return sum((n if power else 1) * options[name].index(row[name]) for n, name in enumerate(alike)) % len(options[alike[0]])
+    return sum((n if power else 1) * options[name].index(row[name]) for n, name in enumerate(alike)) % len(
+        options[alike[0]]
+    )
 
 
 def _title(template: str, item: dict[str, Any]) -> str:
