@@ -12,7 +12,7 @@ from bench.catalogue.scenario import ItemField, Lookup, Parameter
 from bench.catalogue.texts import SLOT
 
 ITEMS = 12  # at least, where hardly any field is decided
-MOST = 27  # with two of another request no more than an agent is shown at once
+MOST = 12  # with two of another request still one page of a look-up
 
 
 def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:

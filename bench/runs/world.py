@@ -13,7 +13,7 @@ from bench.grading.normalise import Ambiguous, Unreadable, normalise, same_text
 from bench.models import Task
 from bench.runs.matching import matches, named
 
-PAGE = 12
+PAGE = 14
 FORMS = {"date": "such as 2026-03-14", "time": "such as 19:30"}  # the formats that a rule reads, and the form wanted
 TYPES = {"integer": "a whole number such as 2", "number": "a number such as 2.5", "string": "a text"}
 

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from math import prod
 
 import pytest
 from hypothesis import given
@@ -17,8 +16,8 @@ from bench.generation.histories import ordinal, settle
 from bench.generation.resolve import resolve
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, TaskSpec, Trait, day_at, size_of
 from bench.generation.tasks import fill
-from bench.generation.world import MOST
 from bench.models import Dataset, Event, EventLabel, Task
+from bench.runs.world import PAGE
 
 
 @pytest.fixture(scope="session")
@@ -123,9 +122,7 @@ def test_every_option_of_a_decided_field_is_as_frequent_as_every_other(starter: 
             for name in preferred:
                 assert len(set(Counter(row[name] for row in rows).values())) == 1
             combined = Counter(tuple(row[name] for name in sorted(preferred)) for row in rows)
-            assert set(combined.values()) == {1}
-            if prod(map(len, ({row[name] for row in rows} for name in preferred))) <= MOST:
-                assert len(combined) == prod(len({row[name] for row in rows}) for name in preferred)
+            assert len(set(combined.values())) == 1
 
 
 def test_every_domain_has_tasks_of_nine_personas(starter: list[PersonaSpec]):
@@ -156,20 +153,14 @@ def test_gold_evidence_lies_before_the_task_and_shows_the_value(starter: list[Pe
                 assert checkpoint.value not in checkpoint.losing_values
 
 
-def test_an_api_task_can_be_solved_and_where_all_are_crossed_each_wanted_field_has_a_near_miss(
+def test_an_api_task_can_be_solved_with_an_item_among_those_an_agent_is_shown(
     starter: list[PersonaSpec],
 ):
     for task in (task for persona in starter for task in persona.tasks if task.tools):
         wanted = {c.rule["item_field"]: c.rule["equals"] for c in task.checkpoints if c.rule and "item_field" in c.rule}
-        preferred = {
-            c.rule["item_field"] for c in task.checkpoints if c.kind == "preference" and "item_field" in (c.rule or {})
-        }
         missed = [frozenset(f for f, v in wanted.items() if str(item[f]) != str(v)) for item in task.world["items"]]
         assert frozenset() in missed
-        assert len(missed) <= 30
-        crossed = prod(len({item[name] for item in task.world["items"]}) for name in preferred) <= MOST
-        for name in preferred if crossed and len(preferred) > 1 else ():
-            assert frozenset({name}) in missed
+        assert len(missed) <= PAGE
 
 
 def test_public_tool_specifications_do_not_name_dimensions(starter: list[PersonaSpec], catalogue: Catalogue):
