@@ -9,12 +9,13 @@ from enum import StrEnum
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
 from agents.registry import EXTERNAL
-from bench.models import ApiToken, Run
+from bench.models import ApiToken, ExternalSession, Run
 from bench.models.run import RunStatus
 
 
@@ -75,15 +76,16 @@ def require_scope(request: HttpRequest, scope: Scope) -> None:
 def why_no_gold(request: HttpRequest, dataset_id: int) -> str:
     """Why this token may not see the gold of a dataset, "" where it may.
 
-    Whoever has an agent at work on the dataset may not: the answers of its tasks stand there.
+    Whoever has an agent at work on the dataset may not, with none of his tokens: the answers of its tasks stand
+    there, and what one token reads another can be told.
     """
     token = token_of(request)
     if Scope.GOLD not in token.scopes:
         return f"gold needs a token of scope {Scope.GOLD.value!r}"
-    at_work = Run.objects.filter(
-        dataset_id=dataset_id, created_by=token.user, status__in=[RunStatus.RUNNING, RunStatus.PAUSED]
-    )
-    working = next((run.pk for run in at_work if any(m.startswith(EXTERNAL) for m in run.manifest["methods"])), None)
-    return (
-        f"your external run {working} on this dataset is still open; gold is shown once it has ended" if working else ""
-    )
+    unfinished = Run.objects.filter(dataset_id=dataset_id, status__in=[RunStatus.RUNNING, RunStatus.PAUSED])
+    at_work = Q(pk__in=ExternalSession.objects.filter(workers=token.user_id).values("unit__run"))
+    open_runs = unfinished.filter(Q(created_by=token.user_id) | at_work).order_by("pk").values_list("pk", "manifest")
+    working = next((pk for pk, manifest in open_runs if any(m.startswith(EXTERNAL) for m in manifest["methods"])), None)
+    if working is None:
+        return ""
+    return f"external run {working} on this dataset, in which you take part, is still open; gold is shown once it ends"

@@ -96,7 +96,7 @@ def fetch_next(request: HttpRequest, run_id: int) -> JSON:
     """
     run = _external_run(request, run_id)
     with _explained():
-        unit = next_unit(run, _client(request))
+        unit = next_unit(run, _client(request), token_of(request).user)
     return {"unit": None} if unit is None else describe(_held(request, unit.pk))
 
 

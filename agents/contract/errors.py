@@ -65,13 +65,17 @@ class ContextOverflow(LLMError):
 
 
 class BadReply(LLMError):
-    """Empty, cut off or not what the schema asks, after the bounded repair. ``raw`` is the last text."""
+    """Empty, cut off or not what the schema asks, after the bounded repair.
+
+    ``raw`` is the last reply as the model wrote it, ``text`` the same without its reasoning.
+    """
 
     termination = Termination.BAD_OUTPUT
 
-    def __init__(self, message: str, raw: str = "", usage: Usage | None = None) -> None:
+    def __init__(self, message: str, raw: str = "", usage: Usage | None = None, text: str | None = None) -> None:
         super().__init__(message)
         self.raw = raw
+        self.text = raw if text is None else text
         self.usage = usage or Usage()  # of the calls behind it, repairs included
 
 

@@ -269,3 +269,4 @@ class Reply:
     usage: Usage = Usage()
     finish_reason: str = "stop"
     replayed: bool = False  # answered from the call store, not bought again
+    raw: str = ""  # the model's own words, reasoning included; text is what counts of them

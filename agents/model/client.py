@@ -157,12 +157,12 @@ class OpenAILLM:
             usage, replayed = usage + call.usage, replayed and from_store
             read = read_reply(call.response, schema=schema, mode=mode, max_tokens=room)
             if not read.problem:
-                return Reply(read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed)
+                return Reply(read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed, read.raw)
             # Grows from round to round: the same request again would be answered from the store.
             repaired = tuple(repair_messages(wish.messages, read.text, read.problem))
             wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
         message = f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}"
-        raise BadReply(message, raw=read.text, usage=usage)
+        raise BadReply(message, raw=read.raw, usage=usage, text=read.text)
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, whether it was replayed, and the schema mode it was asked in."""

@@ -12,8 +12,12 @@ from agents.model.structured import Mode, NoObject, extract_object, without_reas
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one answer holds; ``problem`` says why it can't be used, "" where it can."""
+    """What one answer holds; ``problem`` says why it can't be used, "" where it can.
 
+    ``raw`` is what the model wrote, ``text`` the same without its reasoning.
+    """
+
+    raw: str
     text: str
     tool_calls: tuple[ToolCall, ...]
     parsed: JSON | None
@@ -27,10 +31,12 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     said = choice.get("message")
     message: JSON = said if isinstance(said, dict) else {}
-    text, finish = without_reasoning(_text(message.get("content"))), str(choice.get("finish_reason") or "stop")
+    raw, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
+    text = without_reasoning(raw)
     calls, problem = _tool_calls(message.get("tool_calls"))
     if mode == "tool":
-        text, calls, problem = _arguments_text(message) or text, (), ""
+        arguments = _arguments_text(message)
+        raw, text, calls, problem = arguments or raw, arguments or text, (), ""
     if not (problem or calls or text.strip()):
         problem = "it is empty"
     parsed = None
@@ -38,7 +44,7 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
         parsed, problem = _parse(text, schema)
     if problem and finish == "length":
         problem += f"; it was cut off at {max_tokens} tokens, so use fewer"
-    return Read(text, calls, parsed, finish, problem)
+    return Read(raw, text, calls, parsed, finish, problem)
 
 
 def is_completion(response: JSON) -> bool:

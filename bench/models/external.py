@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 from bench.models.run import Unit
@@ -13,4 +14,5 @@ class ExternalSession(models.Model):
     committed = models.JSONField(default=list, help_text="accepted committing calls")
     tool_calls = models.PositiveIntegerField(default=0, help_text="those that found or did something")
     record = models.JSONField(default=list, help_text="searches and tool calls as they were answered, in order")
+    workers = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, help_text="whose tokens were given the unit")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agents.registry import resolve
+from bench.grading.coverage import judge_coverage
 from bench.models import Run
 from bench.results.human import human_calibrated
 from bench.results.independence import expected_if_independent
@@ -35,8 +36,9 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
     ``view``: combined, ai or human. ``split``: dev, test or "" for both. Keys:
     ``cells`` (one a method) and ``paired`` (every two methods and metric),
     ``paired_by_domain`` (task success), ``views`` (view -> method -> task
-    success with both denominators), ``human_calibrated``, and ``losses``: the
-    counts of preference checkpoints as in ``loss_counts``, of combined scores.
+    success with both denominators), ``human_calibrated``, ``losses``: the
+    counts of preference checkpoints as in ``loss_counts``, of combined scores,
+    and ``judges``: how much of what it was asked each judge answered, of the whole run.
     """
     if view not in VIEWS:
         raise ValueError(f"view {view!r} is not known; allowed: {', '.join(VIEWS)}")
@@ -56,6 +58,7 @@ def compute(run: Run, view: str = "combined", split: str = "") -> dict[str, Any]
         "paired": paired,
         "paired_by_domain": by_domain,
         "losses": loss_counts(run, split),
+        "judges": judge_coverage(run),
     }
 
 

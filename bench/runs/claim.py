@@ -13,6 +13,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from agents.registry import EXTERNAL
+from bench.grading.coverage import without_answer
 from bench.models import Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
 
@@ -230,16 +231,20 @@ def resume_run(run_id: int) -> None:
 
 
 def retry_failed(run_id: int) -> int:
-    """Queue the failed units again: for the agent, or for the judges where the trajectory is there.
+    """Queue the failed units again: for the agent, or for the judges where the trajectory is there. Also for the
+    judges: scored units on which a judge of the panel gave no usable verdict. Returns how many units.
 
-    Calls that were paid for are replayed, not bought again.
+    Calls that were paid for are replayed, not bought again, but for replies of judges that could not be used.
     """
+    run = Run.objects.get(pk=run_id)
     fresh = {"error": "", "attempts": 0, "waits": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
         failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
         done = Trajectory.objects.filter(unit__run=run_id).values("unit_id")
         count = failed.filter(pk__in=done).update(status=UnitStatus.ACTED, **fresh)
         count += failed.update(status=UnitStatus.QUEUED, **fresh)
+        silent = without_answer(run).values("trajectory__unit")
+        count += Unit.objects.filter(pk__in=silent, status=UnitStatus.SCORED).update(status=UnitStatus.ACTED, **fresh)
         if count:
             _reopen(run_id, list(RunStatus))
             _requeue(run_id)

@@ -72,9 +72,7 @@ def judge(unit_id: int, worker: str) -> None:
         return
     unit = Unit.objects.select_related("run", "task__scenario", "trajectory").get(pk=unit_id)
     try:
-        judge_trajectory(
-            unit.trajectory, unit.run.manifest["policy"]["panel"], partial(_llm, unit, limits=JUDGE_LIMITS)
-        )
+        judge_trajectory(unit.trajectory, unit.run.manifest["policy"]["panel"], partial(_judge_llm, unit))
     except BudgetExceeded:
         give_back(unit_id, UnitStatus.JUDGING, worker)
         pause_run(unit.run_id, budget_hit=True)
@@ -182,19 +180,23 @@ def _rounds(trajectory: Trajectory, judge: str) -> int:
     return max(counts, default=0)
 
 
-def rejudge(run: Run, judges: list[str]) -> int:
+def _judge_llm(unit: Unit, name: str) -> OpenAILLM:
+    """A judge that was asked before is asked anew: no reply that is in the verdicts already is replayed."""
+    return _llm(unit, name, limits=JUDGE_LIMITS, asked_before=_rounds(unit.trajectory, name))
+
+
+def rejudge(run: Run, judges: list[str], *, missing: bool = False) -> int:
     """Ask the judges about every stored text, and every call that a rule cannot judge. The agent is never called.
 
-    Stored replies are not replayed: a judge may answer differently, which is its test-retest agreement.
+    Stored replies are not replayed: a judge may answer differently, which is its test-retest agreement. With
+    ``missing`` only about checkpoints that the judge gave no usable verdict on. Returns the trajectories graded.
     """
     unread = Verdict.objects.filter(source="rule", value="cannot_judge").values("trajectory__unit")
     units = Unit.objects.filter(run=run, trajectory__isnull=False)
     units = units.filter(Q(task__scenario__action_kind="generate") | Q(pk__in=unread))
     graded = 0
     for unit in units.select_related("run", "task__scenario", "trajectory").iterator(chunk_size=200):
-        for name in judges:
-            make_llm = partial(_llm, unit, limits=JUDGE_LIMITS, asked_before=_rounds(unit.trajectory, name))
-            judge_trajectory(unit.trajectory, [name], make_llm, again=True)
-        score_trajectories([unit.trajectory.pk])
-        graded += 1
+        if judge_trajectory(unit.trajectory, judges, partial(_judge_llm, unit), again=not missing):
+            score_trajectories([unit.trajectory.pk])
+            graded += 1
     return graded

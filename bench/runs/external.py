@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Count, F
 from django.utils import timezone
@@ -82,9 +83,13 @@ def is_external(run: Run) -> bool:
     return any(method.startswith(EXTERNAL) for method in run.manifest["methods"])
 
 
-def check_open(run: Run) -> None:
-    """Raises ExternalError while the run is paused and after it was cancelled."""
-    status = Run.objects.values_list("status", flat=True).get(pk=run.pk)
+def check_open(run: Run, *, hold: bool = False) -> None:
+    """Raises ExternalError while the run is paused and after it was cancelled.
+
+    With ``hold`` a pause and a cancel wait until the transaction has ended, and one that is under way is waited for.
+    """
+    runs = Run.objects.select_for_update(no_key=True) if hold else Run.objects.all()
+    status = runs.values_list("status", flat=True).get(pk=run.pk)
     if status == RunStatus.PAUSED:
         raise ExternalError(f"run {run.pk} is paused; go on once it was resumed")
     if status == RunStatus.CANCELLED:
@@ -114,16 +119,20 @@ def progress(run: Run, client: str) -> JSON:
     }
 
 
-def next_unit(run: Run, client: str) -> Unit | None:
-    """The unit this client holds already, else the next free one; None where all are done or held by others."""
-    check_open(run)
+def next_unit(run: Run, client: str, user: User) -> Unit | None:
+    """The unit this client, a token of ``user``, holds already, else the next free one.
+
+    None where all are done or held by others.
+    """
     units = Unit.objects.filter(run=run)
     with transaction.atomic():
         with connection.cursor() as cursor:  # of two requests of one client, the second gets the same unit
             cursor.execute("SELECT pg_advisory_xact_lock(7412, hashtext(%s))", [f"{run.pk} {client}"])
         held = units.filter(status=UnitStatus.RUNNING, claimed_by=client).order_by("pk").first()
         if held is not None:
+            check_open(run)
             return held
+        check_open(run, hold=True)
         free = units.filter(status=UnitStatus.QUEUED).select_for_update(skip_locked=True).order_by("pk").first()
         if free is None:
             return None
@@ -133,7 +142,8 @@ def next_unit(run: Run, client: str) -> Unit | None:
             lease_until=timezone.now() + LEASE,
             attempts=F("attempts") + 1,
         )
-        ExternalSession.objects.get_or_create(unit=free)
+        session, _ = ExternalSession.objects.get_or_create(unit=free)
+        session.workers.add(user)
         free.refresh_from_db()
     return free
 
@@ -264,9 +274,11 @@ def submit(unit: Unit, client: str, *, text: str, claimed: Sequence[Step], usage
             error=gave_up,
         )
         wall_s = (timezone.now() - session.created_at).total_seconds()
-        mine = Unit.objects.filter(pk=unit.pk, status=UnitStatus.RUNNING, claimed_by=client)
+        # The unit before its run, as everybody locks them who stores a trajectory.
+        mine = Unit.objects.select_for_update().filter(pk=unit.pk, status=UnitStatus.RUNNING, claimed_by=client)
         if not mine.exists():
             raise ExternalError(f"unit {unit.pk} was submitted already or is not yours any more; fetch the next task")
+        check_open(unit.run, hold=True)
         judges_follow = store_course(unit, client, course, session.committed, wall_s)
         stored = Trajectory.objects.filter(unit=unit).values_list("pk", flat=True).first()
         if stored is None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Q
 
-from agents.contract import BadReply, BudgetExceeded, Cancelled, LLMError, Outage
+from agents.contract import JSON, BadReply, BudgetExceeded, Cancelled, LLMError, Outage
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
+from agents.model.structured import NoObject, extract_object
 from bench.grading import judges
 from bench.grading.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
 from bench.grading.store import append_verdicts
@@ -21,43 +22,41 @@ from bench.runs.endpoints import KeyMissing, UnknownModel, resolve_endpoint
 MakeLLM = Callable[[str], OpenAILLM]
 
 
-def judge_trajectory(trajectory: Trajectory, panel: Sequence[str], make_llm: MakeLLM, *, again: bool = False) -> None:
+def judge_trajectory(trajectory: Trajectory, panel: Sequence[str], make_llm: MakeLLM, *, again: bool = False) -> bool:
     """Append the judges' verdicts on every checkpoint that no rule decides: it has none, or its rule cannot judge.
 
-    Passes over a judge that has answered before, unless ``again``. A reply
-    that cannot be used is kept as unscored, with its raw text and the reason.
+    Asks a judge about those that it gave no usable verdict on, and about all of them with ``again``. A reply
+    that cannot be used is kept as unscored, with its raw text and the reason. True where any was asked.
     Raises BudgetExceeded, Cancelled, BooksUnavailable and Outage only.
     """
+    asked = _asked(trajectory)
+    given = Verdict.objects.filter(trajectory=trajectory, source="judge", rubric_version=RUBRIC_VERSION)
+    done = set() if again else set(given.exclude(value="").values_list("name", "checkpoint_id"))
+    left = {judge: [one for one in asked if (judge, one.pk) not in done] for judge in panel}
+    for judge, checkpoints in left.items():
+        if checkpoints:
+            _judge(trajectory, judge, checkpoints, make_llm)
+    return any(left.values())
+
+
+def _asked(trajectory: Trajectory) -> list[Checkpoint]:
     undecided = Verdict.objects.filter(
         trajectory=trajectory, source="rule", value="cannot_judge", rubric_version=RUBRIC_VERSION
     ).values("checkpoint")
-    asked = list(
+    return list(
         Checkpoint.objects.filter(task_id=trajectory.unit.task_id)
         .filter(Q(rule__isnull=True) | Q(pk__in=undecided))
         .prefetch_related("evidence")
     )
-    given = Verdict.objects.filter(trajectory=trajectory, source="judge", rubric_version=RUBRIC_VERSION)
-    done = set() if again else set(given.exclude(value="").values_list("name", flat=True))
-    if not asked:
-        return
-    ids = {f"k{n}": checkpoint for n, checkpoint in enumerate(asked, 1)}
+
+
+def _judge(trajectory: Trajectory, judge: str, checkpoints: Sequence[Checkpoint], make_llm: MakeLLM) -> None:
+    ids = {f"k{n}": checkpoint for n, checkpoint in enumerate(checkpoints, 1)}
     messages = judges.messages(
         trajectory.unit.task.request,
         [JudgedCheckpoint(key, checkpoint.text, _gold(checkpoint)) for key, checkpoint in ids.items()],
         judges.render_action(from_json(trajectory.data).action),
     )
-    for judge in panel:
-        if judge not in done:
-            _judge(trajectory, judge, ids, messages, make_llm)
-
-
-def _judge(
-    trajectory: Trajectory,
-    judge: str,
-    ids: dict[str, Checkpoint],
-    messages: Sequence[Mapping[str, Any]],
-    make_llm: MakeLLM,
-) -> None:
     verdicts: dict[str, tuple[str, str]] = {}
     unscored: dict[str, str] = {}
     raw, cost_usd = "", 0.0
@@ -65,18 +64,26 @@ def _judge(
         reply = make_llm(judge).complete(messages, stage="judge", schema=judges.schema(list(ids)), max_tokens=1500)
         result = judges.parse(reply.parsed if reply.parsed is not None else reply.text, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
-        unscored, raw, cost_usd = result.unscored, reply.text or result.raw, reply.usage.cost_usd
+        unscored, raw, cost_usd = result.unscored, reply.raw or result.raw, reply.usage.cost_usd
     except (BudgetExceeded, Cancelled, BooksUnavailable, Outage):
         raise  # says nothing about the judge
     except BadReply as error:
         # One bad row costs that row only: what the reply says of the others counts.
-        result = judges.parse(error.raw, list(ids))
+        result = judges.parse(_object_in(error.text), list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
         unscored = result.unscored if verdicts else dict.fromkeys(ids, f"BadReply: {error}")
         raw, cost_usd = error.raw, error.usage.cost_usd
     except (LLMError, UnknownModel, KeyMissing) as error:
         unscored = {key: f"{type(error).__name__}: {error}" for key in ids}
     _append(trajectory, judge, ids, verdicts, unscored, raw, cost_usd)
+
+
+def _object_in(text: str) -> JSON | str:
+    """The one object in a reply, whatever its rows; the text itself where there is not one."""
+    try:
+        return extract_object(text)
+    except NoObject:
+        return text
 
 
 def _gold(checkpoint: Checkpoint) -> tuple[GoldEvidence, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
+from bench.grading.coverage import without_answer
 from bench.models import Run, RunStatus, Unit, UnitStatus
 from bench.runs.outages import Waiting, waiting_for
 
@@ -35,6 +36,7 @@ class Progress:
     rate_per_s: float = 0.0
     ends_at: datetime | None = None
     waiting: list[Waiting] = field(default_factory=list)
+    unanswered: int = 0  # scored units on which a judge of the panel gave no usable verdict
 
     @property
     def share(self) -> float:
@@ -70,7 +72,13 @@ def progress_of(run: Run) -> Progress:
         rate_per_s=rate,
         ends_at=timezone.now() + timedelta(seconds=left / rate) if rate and left else None,
         waiting=waiting_for(run) if run.status == RunStatus.RUNNING else [],
+        unanswered=_unanswered(run) if RunStatus(run.status).is_over else 0,
     )
+
+
+def _unanswered(run: Run) -> int:
+    silent = without_answer(run).values("trajectory__unit")
+    return Unit.objects.filter(pk__in=silent, status=UnitStatus.SCORED).count()
 
 
 def _rate(run: Run) -> float:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection, transaction
 
 from annotation.transcript import transcript
 from bench.catalogue import load_catalogue
@@ -17,6 +18,7 @@ from bench.runs.execute import judge
 from bench.tokens import USUAL, Scope, make_token
 from examples import http_agent
 from iba_site import services
+from tests.bench.live import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -259,6 +261,25 @@ def test_a_cancelled_run_takes_nothing_more_and_its_held_unit_ends(client: httpx
     assert not Trajectory.objects.exists()
 
 
+@pytest.mark.parametrize(("change", "words"), [(pause_run, "is paused"), (cancel_run, "was cancelled")])
+def test_a_submission_that_meets_a_pause_or_cancel_under_way_is_not_stored(client: httpx.Client, change, words: str):
+    run_id = open_run(client, limit=1)
+    unit = take(client, run_id)["unit"]
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            change(run_id)  # not yet seen by others
+            answer = pool.submit(post, client, unit, "submit", {"gave_up": "no"})
+            wait_for("the submission waits for the run", lambda: answer.done() or somebody_waits_for_a_lock())
+        assert refused(answer.result(), 409, words)
+    assert not Trajectory.objects.exists()
+
+
+def somebody_waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
 # --- The run and its marking
 
 
@@ -365,7 +386,7 @@ def test_gold_needs_a_scope_and_is_refused_while_an_own_agent_works_on_the_datas
 
     assert shown() == (False, "gold needs a token of scope 'gold'")
     assert shown(gold)[0] is False
-    assert f"your external run {run_id} on this dataset is still open" in shown(gold)[1]
+    assert f"external run {run_id} on this dataset, in which you take part, is still open" in shown(gold)[1]
     Run.objects.filter(pk=run_id).update(status="done")
     assert shown(gold) == (True, "")
     others = {"name": "other", "version": 1, "sha256": "0", "seed": 1, "size": "1", "noise": 0, "author": "a"}
@@ -374,6 +395,27 @@ def test_gold_needs_a_scope_and_is_refused_while_an_own_agent_works_on_the_datas
     run.dataset = Dataset.objects.create(**others, data_version="1", complete=True)
     run.save()
     assert shown(gold) == (True, "")  # an agent at work on another dataset
+
+
+def test_gold_is_refused_to_who_works_on_an_open_run_with_another_token_or_for_another(
+    client: httpx.Client,
+):
+    run_id = open_run(client, limit=2)
+    stored = post(client, take(client, run_id)["unit"], "submit", {"gave_up": "no"}).json()["trajectory"]
+    colleague = User.objects.create_user("colleague")
+    colleague.groups.set([Group.objects.get(name="admin")])
+
+    def token(*scopes: Scope) -> dict[str, str]:
+        return {"Authorization": f"Bearer {make_token(user=colleague, name='t', scopes=scopes)}"}
+
+    def withheld(headers: dict[str, str]) -> str:
+        return client.get(f"/api/trajectories/{stored}", headers=headers).raise_for_status().json()["gold_withheld"]
+
+    reader, refusal = token(Scope.READ, Scope.GOLD), f"external run {run_id} on this dataset, in which you take part"
+    assert refusal in withheld(bearer(Scope.READ, Scope.GOLD))  # another token of who opened it
+    assert withheld(reader) == ""  # takes no part
+    client.post(f"/api/external/runs/{run_id}/next", headers=token(Scope.AGENT)).raise_for_status()
+    assert refusal in withheld(reader)
 
 
 def finished_run(client: httpx.Client) -> int:

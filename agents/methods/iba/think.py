@@ -115,7 +115,7 @@ def _ask_rows(messages: Sequence[Mapping[str, Any]], *, llm: LLM) -> list[JSON]:
     try:
         reply = llm.complete(messages, stage=Stage.THINK, schema=constraint_schema())
     except BadReply as error:
-        rows = whole_rows(error.raw)
+        rows = whole_rows(error.text)
         if not rows:
             raise
         return rows

@@ -20,6 +20,8 @@ class Command(JsonCommand):
             "--judges", default="", help="endpoints, separated by commas; the run's own panel if left out"
         )
 
+        parser.add_argument("--missing", action="store_true", help="only what a judge gave no usable verdict on so far")
+
     def run(self, **options: Any) -> dict[str, Any]:
         run = Run.objects.filter(pk=options["run"]).first()
         if run is None:
@@ -30,6 +32,6 @@ class Command(JsonCommand):
             services().ensure("embeddings", "offline")
         for judge in judges:
             resolve_endpoint(judge)
-        graded = rejudge(run, judges)
+        graded = rejudge(run, judges, missing=options["missing"])
         self.say(f"run {run.pk}: {graded} trajectories graded anew by {', '.join(judges)}")
         return {"run": run.pk, "judges": judges, "trajectories": graded}

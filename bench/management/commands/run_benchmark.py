@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from bench.database import first_line, is_away, patiently
 from bench.generation.build import with_noise
+from bench.grading.coverage import silence_warnings
 from bench.grading.panel import panel_warnings
 from bench.management.base import JsonCommand
 from bench.management.table import results_table, sweep_table
@@ -72,7 +73,11 @@ class Command(JsonCommand):
             "status": run.status,
             "dataset": dataset,
             "manifest_sha256": run.manifest_sha256,
-            "warnings": _named_twice(wish.judges) + panel_warnings(run.manifest["judges"], run.manifest["model"]),
+            "warnings": [
+                *_named_twice(wish.judges),
+                *panel_warnings(run.manifest["judges"], run.manifest["model"]),
+                *silence_warnings(results["judges"]),
+            ],
             **results,
             "wall_s": round(time.monotonic() - started, 2),
         }

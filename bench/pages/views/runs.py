@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from bench.access import may_launch, require
+from bench.grading.coverage import silence_warnings
 from bench.grading.panel import panel_warnings
 from bench.models import Run, RunStatus
 from bench.pages import numbers
@@ -26,7 +27,7 @@ from bench.results.report import results_of
 from bench.results.rows import SPLITS, VIEWS
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget
-from bench.runs.progress import progress_of
+from bench.runs.progress import Progress, progress_of
 from bench.runs.tasks import dispatch
 
 PER_PAGE = 30
@@ -104,11 +105,19 @@ def _detail(request: HttpRequest, run: Run) -> dict[str, Any]:
         "may_launch": may_launch(request.user),
         "judges": [judge["slug"] for judge in run.manifest["judges"]],
         "panel_warnings": panel_warnings(run.manifest["judges"], run.manifest.get("model", {})),
+        "retry_words": _retry_words(progress),
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
     }
     if context["is_over"]:
         context |= _results(run, request.GET.get("view", ""), request.GET.get("split", ""))
     return context
+
+
+def _retry_words(progress: Progress) -> str:
+    """What the button says that tries again what failed and what judges left open; "" where there is nothing."""
+    parts = [f"{progress.failed:,} failed"] if progress.failed else []
+    parts += [f"{progress.unanswered:,} without a judge's verdict"] if progress.unanswered else []
+    return f"Retry {' and '.join(parts)}" if parts else ""
 
 
 def _results(run: Run, asked_view: str, asked_split: str) -> dict[str, Any]:
@@ -123,6 +132,8 @@ def _results(run: Run, asked_view: str, asked_split: str) -> dict[str, Any]:
         "splits": SPLITS,
         "cells": cells,
         "pairs": overview.pairs_of(results["paired"]),
+        "judge_coverage": results["judges"],
+        "silence_warnings": list(silence_warnings(results["judges"])),
         "sides": queries.side_rows(results, [cell["method"] for cell in cells]),
         "any_graded": bool(results["human_calibrated"]),
         "repeats": run.manifest["repeats"],
@@ -144,7 +155,7 @@ def run_act(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
     else:
         count = retry_failed(run.pk)
         dispatch(run.pk)
-        messages.success(request, f"{count:,} failed units are queued again; what was paid for is replayed.")
+        messages.success(request, f"{count:,} units are queued again; what was paid for and can be used is replayed.")
     return redirect("run-detail", pk=run.pk)
 
 
