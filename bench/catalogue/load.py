@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.catalogue.people import Country, Occupation
 from bench.catalogue.scenario import Scenario
 from bench.catalogue.schema import (
     ContextCondition,
     Dimension,
     Domain,
-    Person,
     State,
 )
 from bench.catalogue.stories import Episode, Regularity, Trade
@@ -67,7 +67,9 @@ class Catalogue:
 
     domains: dict[str, DomainData]
     conditions: dict[str, ContextCondition]
-    people: tuple[Person, ...]
+    countries: tuple[Country, ...]
+    occupations: tuple[Occupation, ...]
+    habits: tuple[str, ...]
     everyday: tuple[Text, ...]
     data_version: str = field(default="")
 
@@ -98,7 +100,9 @@ def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Cat
     catalogue = Catalogue(
         domains={slug: _load_domain(reader, slug) for slug in domains if (root / slug).is_dir()},
         conditions=conditions,
-        people=reader.list_of(Person, "people.yaml") if complete else (),
+        countries=reader.list_of(Country, "people/countries.yaml") if complete else (),
+        occupations=reader.list_of(Occupation, "people/trades.yaml") if complete else (),
+        habits=reader.words("people/habits.yaml") if complete else (),
         everyday=reader.list_of(Text, "everyday.yaml") if complete else (),
         data_version=_data_version(root),
     )
@@ -152,6 +156,13 @@ class _Reader:
         name = f"{self.root.name}/{relative}"
         built = (self._build(model, entry, f"{name}[{i}]") for i, entry in enumerate(data))
         return tuple(entry for entry in built if entry is not None)
+
+    def words(self, relative: str) -> tuple[str, ...]:
+        data = self._parse(self.root / relative)
+        if not isinstance(data, list) or not all(isinstance(entry, str) for entry in data):
+            self.faults.append(f"{self.root.name}/{relative}: must be a list of texts")
+            return ()
+        return tuple(data)
 
     def folder(self, model: type[Model], relative: str) -> dict[str, Model]:
         found: dict[str, Model] = {}

@@ -184,15 +184,19 @@ class ContextCondition(Authored):
 
 
 class Person(Authored):
+    """Somebody whose year is told. ``tags``: the facts that hold of them; ``children``: ages of those at home."""
+
     slug: Slug
     name: Prose
+    gender: Literal["she", "he"]
     age: int = Field(ge=16, le=99)
     job: Prose
     town: Prose
+    country: Slug
     timezone: Prose
     household: Prose
+    children: tuple[int, ...] = ()
     first_language: Prose
     tech: Literal["low", "medium", "high"]
     habits: tuple[Prose, ...] = Field(min_length=1)
     tags: tuple[Fact, ...]
-    background: Prose

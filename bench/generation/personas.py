@@ -1,4 +1,4 @@
-"""Who the personas are: a person of people.yaml, active dimensions, traits and states."""
+"""Who the personas are: a person, active dimensions, traits and states."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from random import Random
 from bench.catalogue import Catalogue, Dimension, State, Text, Value
 from bench.catalogue.schema import tells_the_end
 from bench.catalogue.texts import of_split
+from bench.generation.people import draw_person
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
 
 MIN_FITTING_CUES = 2
@@ -28,10 +29,12 @@ class Living:
         return [text for text in texts if text.suits(self.facts)]
 
 
-def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, rng: Random) -> PersonaSpec:
-    """The persona without events and tasks. ``held`` counts who holds what, so that values spread evenly."""
-    person = catalogue.people[index % len(catalogue.people)]
-    lap = index // len(catalogue.people)
+def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken: set[str], rng: Random) -> PersonaSpec:
+    """The persona without events and tasks. ``held`` counts who holds what, so that values spread evenly.
+
+    ``taken`` holds the names that are given away.
+    """
+    person = draw_person(catalogue, index, taken, rng)
     split = "dev" if index % 3 == 0 else "test"
     domains = _domains(catalogue, size, index)
     tags = frozenset(tag.value for tag in person.tags)
@@ -42,8 +45,8 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, rng: 
     )
     held.update((split, trait.dimension, value) for trait in traits for value in {trait.value, trait.value_when} - {""})
     persona = PersonaSpec(
-        slug=f"{person.slug}-{lap + 1}" if lap else person.slug,
-        name=f"{person.name} ({lap + 1})" if lap else person.name,
+        slug=person.slug,
+        name=person.name,
         person=person,
         split=split,
         domains=domains,

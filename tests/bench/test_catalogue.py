@@ -121,10 +121,10 @@ def test_a_scenario_with_an_option_for_no_value_is_refused(data: Path):
 
 def test_a_file_that_is_no_yaml_is_named_and_the_other_faults_are_still_found(data: Path):
     (data / SEAT).write_text("slug: [seat")
-    (data / "people.yaml").unlink()
+    (data / "people/habits.yaml").unlink()
     message = faults(data)
     assert "seat.yaml: not readable as YAML" in message
-    assert "people.yaml: file is missing" in message
+    assert "people/habits.yaml: file is missing" in message
 
 
 def test_a_changed_text_changes_the_data_version(data: Path, catalogue: Catalogue):

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from bench.catalogue import Catalogue
 from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
 from bench.generation.histories import ordinal, settle
+from bench.generation.people import draw_person
 from bench.generation.resolve import resolve
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, TaskSpec, Trait, day_at, size_of
 from bench.generation.tasks import fill
@@ -212,7 +214,9 @@ NOON = datetime(2025, 10, 10, 12, tzinfo=UTC)
 def cast(
     catalogue: Catalogue, trait: Trait, events: list[EventSpec], states: tuple[StatePeriod, ...] = ()
 ) -> PersonaSpec:
-    return PersonaSpec("p", "P", catalogue.people[0], "test", ("dining",), (trait,), states, tuple(events))
+    return PersonaSpec(
+        "p", "P", draw_person(catalogue, 0, set(), Random(1)), "test", ("dining",), (trait,), states, tuple(events)
+    )
 
 
 def cue(days_before: int, value: str, group: str = "", role: str = "cue") -> EventSpec:
