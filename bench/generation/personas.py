@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from random import Random
 
 from bench.catalogue import Catalogue, Dimension, State, Text, Value
@@ -161,8 +161,3 @@ def _collide(a: StatePeriod, b: StatePeriod) -> bool:
     shared = {e.dimension for e in a.state.effects} & {e.dimension for e in b.state.effects}
     gap = timedelta(days=7)
     return bool(shared) and a.start - gap <= b.end and b.start - gap <= a.end
-
-
-def day_number(day: date) -> int:
-    """Days since the first day of the histories."""
-    return (day - START.date()).days

@@ -143,3 +143,8 @@ def size_of(name: str) -> Size:
 def day_at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     """The moment on the given day of the history, day 0 being its first."""
     return START + timedelta(days=day, hours=hour, minutes=minute)
+
+
+def day_number(day: date) -> int:
+    """Days since the first day of the histories."""
+    return (day - START.date()).days

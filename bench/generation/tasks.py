@@ -14,9 +14,18 @@ from bench.catalogue import Catalogue, Scenario
 from bench.catalogue.scenario import Request
 from bench.catalogue.texts import SLOT
 from bench.generation.histories import ordinal
-from bench.generation.personas import day_number
+from bench.generation.placing import kind_days
 from bench.generation.resolve import Resolved, resolve
-from bench.generation.spec import DAYS, TASKS_FROM_DAY, CheckpointSpec, Conflict, PersonaSpec, TaskSpec, day_at
+from bench.generation.spec import (
+    DAYS,
+    TASKS_FROM_DAY,
+    CheckpointSpec,
+    Conflict,
+    PersonaSpec,
+    TaskSpec,
+    day_at,
+    day_number,
+)
 from bench.generation.world import build_world, tool_specs
 
 CANDIDATES = 160
@@ -110,12 +119,14 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candi
         return None
     request = rng.choice(fitting)
     as_of = _as_of(persona, rng)
-    day = _day(as_of.date(), weekend=request.context == "at_weekend", rng=rng)
+    if as_of.weekday() not in kind_days(_kinds(request.asked)):
+        return None
+    day = _day(as_of.date(), _days_meant(request), rng)
     if not any(scenario.slots[name] == "date" for name, _ in SLOT.findall(request.text)):
         day = unstated_day(as_of.date(), request.context or "")
     slots = {name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()}
     resolved = {}
-    for dimension in scenario.dimensions:
+    for dimension in (d for d in scenario.dimensions if d not in request.drops):
         found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
         if found is not None and found.value in scenario.options(dimension):
             resolved[dimension] = found
@@ -125,7 +136,8 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candi
 
 
 def _fits(catalogue: Catalogue, request: Request, tags: set[str]) -> bool:
-    return request.context is None or all(tag.value in tags for tag in catalogue.conditions[request.context].needs)
+    needs = catalogue.conditions[request.context].needs if request.context else ()
+    return all(fact.value in tags for fact in (*needs, *request.needs))
 
 
 def _as_of(persona: PersonaSpec, rng: Random) -> datetime:
@@ -139,10 +151,21 @@ def _as_of(persona: PersonaSpec, rng: Random) -> datetime:
     return day_at(rng.randint(TASKS_FROM_DAY + 20, DAYS - 1), rng.randint(8, 20), rng.choice((5, 15, 30, 50)))
 
 
-def _day(today: date, *, weekend: bool, rng: Random) -> date:
-    """A day within the next week, at a weekend only where the request says so."""
+def _kinds(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
+
+
+def _days_meant(request: Request) -> set[int]:
+    """Weekdays that the request's day can be: as it is marked; else at a weekend only where it says so."""
+    if request.day:
+        return kind_days(_kinds(request.day))
+    return kind_days(("weekend",) if request.context == "at_weekend" else ("weekday",))
+
+
+def _day(today: date, weekdays: set[int], rng: Random) -> date:
+    """A day within the next week, on one of the weekdays."""
     days = [today + timedelta(days=n) for n in range(1, 8)]
-    return rng.choice([day for day in days if (day.weekday() >= 5) == weekend])
+    return rng.choice([day for day in days if day.weekday() in weekdays])
 
 
 def unstated_day(today: date, context: str) -> date:

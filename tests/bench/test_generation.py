@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.catalogue import Catalogue
+from bench.catalogue import Catalogue, Text
+from bench.catalogue.texts import Channel
 from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
-from bench.generation.histories import ordinal, settle
+from bench.generation.histories import ordinal
 from bench.generation.people import draw_person
+from bench.generation.placing import Days, weekdays
 from bench.generation.resolve import resolve
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, TaskSpec, Trait, day_at, size_of
 from bench.generation.tasks import fill
@@ -192,16 +194,17 @@ def test_ordinals_read_as_people_write_them(day: int, words: str):
     assert ordinal(day) == words
 
 
-@given(st.integers(0, 380), st.sampled_from(["", "at_weekend", "not at_weekend"]))
+@given(st.integers(0, 350), st.sampled_from(["", "at_weekend", "not at_weekend"]))
 def test_an_event_settles_within_a_week_on_a_day_that_fits(day: int, group: str):
-    settled = settle(day, "nothing named here", group)
+    settled = Days().place(day, Text(channel=Channel.NOTE, text="nothing named here"), group)
+    assert settled is not None
     assert day <= settled < day + 7
     weekend = day_at(settled).weekday() >= 5
     assert weekend if group == "at_weekend" else (not weekend or group == "")
 
 
 def test_an_event_that_names_a_weekday_falls_on_it():
-    assert day_at(settle(3, "Thu 9-12 Danuta. Cash in the envelope")).strftime("%a") == "Thu"
+    assert weekdays(Text(channel=Channel.NOTE, text="Thu 9-12 Danuta. Cash in the envelope")) == {3}
 
 
 def test_fill_replaces_known_slots_only():

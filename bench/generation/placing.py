@@ -1,0 +1,139 @@
+"""Which texts a life is given and on which days, so that no two of them contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+
+from bench.catalogue import Text
+from bench.catalogue.texts import of_split
+from bench.generation.spec import DAYS, StatePeriod, day_at
+
+NEAR = 28  # days within which a text finds a day that fits it, else it is left out
+_WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s?day|nesday|rsday|urday)?\b", re.IGNORECASE)
+_KINDS = {"weekday": {0, 1, 2, 3, 4}, "weekend": {5, 6}} | {name: {number} for name, number in _WEEKDAYS.items()}
+_PARTS = {"morning": (6, 10), "midday": (11, 13), "afternoon": (14, 17), "evening": (18, 22), "night": (23, 23)}
+_HOURS = {"calendar": (7, 20), "device_log": (0, 23), "watch_log": (17, 23), "bank": (6, 20)}
+_IMPLIED = {"flies": {"away"}, "hosts": {"at_home"}, "works": {"not_away"}}
+_APART = ({"at_home", "away"}, {"away", "not_away"})
+
+
+@dataclass
+class Facts:
+    """What holds all year (``always``) and what holds at some time of it (``ever``), as far as it is settled yet."""
+
+    always: set[str]
+    ever: set[str]
+    presumed: set[str] = field(default_factory=set)
+
+    def suit(self, text: Text) -> bool:
+        """A text that changes a fact comes too late where another text already leans on that fact."""
+        excluded = {fact.value for fact in text.excludes}
+        changed = {fact.value for fact in text.sets} & (self.presumed - text.presumes)
+        return text.presumes <= self.always and not excluded & self.ever and not changed
+
+    def take(self, text: Text) -> None:
+        self.presumed |= text.presumes | {fact.value for fact in text.excludes}
+        for fact, holds in text.sets.items():
+            self.always.discard(fact.value)
+            if holds:
+                self.ever.add(fact.value)
+
+
+@dataclass
+class Deck:
+    """Hands out texts that fit the persona and its split, none twice."""
+
+    facts: Facts
+    split: str
+    voices: frozenset[str]
+    rng: Random
+    used: set[str] = field(default_factory=set)
+
+    def draw(self, texts: Iterable[Text], count: int) -> list[Text]:
+        """Up to ``count`` of a list's texts, those that presume something of the persona first among equals."""
+        return self.draw_from(of_split(tuple(texts), self.split), count)
+
+    def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
+        """As ``draw``, from texts that are known to serve the split."""
+        fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and self.facts.suit(t)]
+        self.rng.shuffle(fresh)
+        fresh.sort(key=lambda t: not t.presumes)
+        # Half of the draw prefers fitting texts; the rest is plain chance.
+        head = fresh[: (count + 1) // 2]
+        tail = fresh[len(head) :]
+        self.rng.shuffle(tail)
+        drawn: list[Text] = []
+        for text in [*head, *tail]:
+            if len(drawn) < count and self.facts.suit(text):
+                self.facts.take(text)
+                drawn.append(text)
+        self.used.update(t.text for t in drawn)
+        return drawn
+
+
+@dataclass
+class Days:
+    """What somebody does on each day, and what states forbid while they last."""
+
+    periods: tuple[StatePeriod, ...] = ()
+    done: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def place(self, day: int, text: Text, group: str = "", *, exactly: bool = False) -> int | None:
+        """The nearest day from ``day`` on, else before it, on which the text can stand; None where there is none.
+
+        ``group``: the side of a condition ("at_weekend", "not at_weekend") that the text is to show.
+        """
+        near = (day,) if exactly else (*range(day, day + NEAR), *range(day - 1, day - NEAR, -1))
+        found = next((d for d in near if 0 <= d < DAYS and self._fits(d, text, group, exactly=exactly)), None)
+        if found is not None:
+            self.done[found] |= doing(text)
+        return found
+
+    def _fits(self, day: int, text: Text, group: str, *, exactly: bool) -> bool:
+        doing_then = doing(text)
+        if doing_then & self.barred(day) or any(pair <= doing_then | self.done.get(day, set()) for pair in _APART):
+            return False
+        at = day_at(day)
+        return exactly or (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
+
+    def barred(self, day: int) -> set[str]:
+        on = day_at(day).date()
+        return {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
+
+
+def doing(text: Text) -> set[str]:
+    """Activities that a text shows, with what follows from them."""
+    shown = {activity.value for activity in text.does}
+    return shown.union(*(_IMPLIED.get(activity, set()) for activity in shown))
+
+
+def weekdays(text: Text, group: str = "") -> set[int]:
+    """The weekdays on which a text can stand: as it is marked, else as the one weekday that it names."""
+    kinds = (text.day,) if isinstance(text.day, str) else text.day
+    named = {_WEEKDAYS[match.lower()] for match in _WEEKDAY.findall(text.text)}
+    fitting = kind_days(kinds) if kinds else named if len(named) == 1 else set(range(7))
+    if group == "at_weekend":
+        return fitting & {5, 6} or {5, 6}
+    if group == "not at_weekend":
+        return fitting - {5, 6} or {0, 1, 2, 3, 4}
+    return fitting
+
+
+def kind_days(kinds: Iterable[str]) -> set[int]:
+    """Kinds of day as weekdays, Monday being 0; all where no kind is given."""
+    return set().union(*(_KINDS[kind] for kind in kinds)) or set(range(7))
+
+
+def moment(day: int, text: Text, rng: Random) -> datetime:
+    """An hour at which the text's channel, or the text itself, says that it was written."""
+    if isinstance(text.hours, tuple):
+        low, high = text.hours
+    else:
+        low, high = _PARTS[text.hours] if text.hours else _HOURS.get(text.channel, (7, 22))
+    return day_at(day, rng.randint(low, high), rng.randint(0, 59))
