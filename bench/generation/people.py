@@ -137,7 +137,7 @@ def _household(draft: _Draft, age: int) -> str:
 
 
 def _children(draft: _Draft, age: int, paired: bool) -> tuple[int, ...]:
-    """Ages of the children at home, the oldest first; nobody became a parent before 21 or after 42."""
+    """Ages of the children at home, the oldest first; nobody became a parent before 21 or after 45."""
     if not 24 <= age <= 58 or not draft.chance(65 if paired else 18):
         return ()
     oldest = draft.rng.randint(max(0, age - 42), min(17, age - 21)) if age - 42 <= 17 else -1
@@ -145,7 +145,10 @@ def _children(draft: _Draft, age: int, paired: bool) -> tuple[int, ...]:
         return ()
     ages = [oldest]
     while ages[-1] >= 2 and len(ages) < 3 and draft.rng.random() < 0.5:
-        ages.append(max(0, ages[-1] - draft.rng.randint(2, 4)))
+        next_one = max(0, ages[-1] - draft.rng.randint(2, 4))
+        if age - next_one > 45:
+            break
+        ages.append(next_one)
     draft.facts |= {"parent"} | {_stage(years) for years in ages} | ({"two_children"} if len(ages) > 1 else set())
     return tuple(ages)
 
