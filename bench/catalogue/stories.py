@@ -29,6 +29,10 @@ class Episode(Authored):
     bars: tuple[Activity, ...] = ()
     events: tuple[EpisodeEvent, ...] = Field(min_length=3, max_length=8)
 
+    def open_to(self, facts: frozenset[str]) -> bool:
+        """Whether it can happen to somebody of whom these facts hold."""
+        return {fact.value for fact in self.needs} <= facts and not any(f.value in facts for f in self.excludes)
+
     @model_validator(mode="after")
     def _in_order(self) -> Episode:
         for event in self.events:

@@ -12,7 +12,7 @@ from bench.catalogue.texts import TEXT_SLOT, of_split
 from bench.generation.authors import Author
 from bench.generation.filling import Cast, cast_of, filled
 from bench.generation.placing import Days, Deck, Facts, moment
-from bench.generation.spec import DAYS, EventSpec, PersonaSpec, Size, StatePeriod, Trait, day_number
+from bench.generation.spec import DAYS, EventSpec, PersonaSpec, Size, StatePeriod, Trait, day_at, day_number
 
 
 @dataclass
@@ -161,6 +161,7 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, life: 
         labels = (reference, distractor.looks_like, distractor.kind.value, distractor.why)
         events += life.event(rng.randint(2, DAYS - 2), text, "distractor", labels)
     by_domain = {slug: of_split(data.everyday, persona.split) for slug, data in catalogue.domains.items()}
+    events += _episodes(catalogue, persona, (count - len(events)) // 3, life)
     own = [text for domain in persona.domains for text in by_domain[domain]]
     everyday = deck.draw_from([*own, *of_split(catalogue.everyday, persona.split)], count - len(events))
     if len(everyday) < count - len(events):
@@ -168,6 +169,28 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, life: 
         everyday += deck.draw_from(others, count - len(events) - len(everyday))
     for text in everyday:
         events += life.event(rng.randint(1, DAYS - 1), text, "everyday")
+    return events
+
+
+def _episodes(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
+    """Small stories, at most ``count`` events of them. An event that shows a preference is left out."""
+    facts, rng, events = life.deck.facts, life.rng, list[EventSpec]()
+    fitting = [
+        episode
+        for data in catalogue.domains.values()
+        for episode in data.episodes.values()
+        if episode.split == persona.split and episode.open_to(frozenset(facts.always))
+    ]
+    rng.shuffle(fitting)
+    for episode in fitting:
+        story = [event for event in episode.events if event.shows is None]
+        first = rng.randint(2, DAYS - 40)
+        in_season = not episode.months or day_at(first).month in episode.months
+        if in_season and all(map(facts.suit, story)) and len(events) + len(story) <= count:
+            for event in story:
+                low, high = (event.after, event.after) if isinstance(event.after, int) else event.after
+                facts.take(event)
+                events += life.event(first + rng.randint(low, high), event, "everyday")
     return events
 
 

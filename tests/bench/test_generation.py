@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.catalogue import Catalogue, Text
+from bench.catalogue.stories import Episode
 from bench.catalogue.texts import Channel
 from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
@@ -205,6 +206,23 @@ def test_an_event_settles_within_a_week_on_a_day_that_fits(day: int, group: str)
 
 def test_an_event_that_names_a_weekday_falls_on_it():
     assert weekdays(Text(channel=Channel.NOTE, text="Thu 9-12 Danuta. Cash in the envelope")) == {3}
+
+
+def test_an_episode_is_told_whole_and_in_order_to_people_of_its_split_whom_it_can_happen_to(catalogue: Catalogue):
+    told = [{"after": n * 2, "channel": "note", "text": f"boiler, part {n}"} for n in range(3)]
+    mine = Episode.model_validate({"slug": "mine", "name": "Mine", "split": "test", "events": told})
+    others = [{**event, "text": f"{event['text']} of others"} for event in told]
+    barred = Episode.model_validate({"slug": "no", "name": "No", "split": "dev", "needs": ["baby"], "events": others})
+    home = replace(catalogue.domains["home"], episodes={"mine": mine, "no": barred})
+    everything = replace(catalogue, domains={**catalogue.domains, "home": home})
+    stories = [
+        (persona.split, [event.text for event in persona.events if event.text.startswith("boiler, part")])
+        for persona in generate(everything, Recipe("t", "tiny", seed=3, noise=0.7))
+    ]
+    whole = [f"boiler, part {n}" for n in range(3)]
+    assert any(texts == whole for split, texts in stories if split == "test")
+    assert all(texts in ([], whole) for split, texts in stories if split == "test")
+    assert all(not set(texts) & set(whole) for split, texts in stories if split == "dev")
 
 
 def test_fill_replaces_known_slots_only():
