@@ -1,0 +1,1 @@
+"""Validity gates, one file a family."""
