@@ -231,6 +231,9 @@ def test_retrieval_and_gates_report_in_the_agreed_shape(tiny, tmp_path):
     gates = json.loads(path.read_text())
     assert gates["passed"] == all(gate["passed"] for gate in gates["gates"])
     assert all(set(gate) >= {"name", "value", "limit", "passed"} for gate in gates["gates"])
+    keys = {"name", "value", "limit", "n", "low", "high", "offenders", "offenders_total", "split", "verdict"}
+    assert len(gates["shortcuts"]) == 24
+    assert all(set(row) >= keys and len(row["offenders"]) <= 10 for row in gates["shortcuts"])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,20 @@
+"""All shortcut readers of a dataset. They say what is; no run depends on them."""
+
+from __future__ import annotations
+
+from bench.generation.validity.content import Content, read_content
+from bench.generation.validity.options import option_readers
+from bench.generation.validity.shortcut import Shortcut
+from bench.generation.validity.telling import telling_readers
+from bench.generation.validity.texts import text_readers
+from bench.generation.validity.values import value_readers
+from bench.models import Dataset
+
+
+def read_shortcuts(dataset: Dataset) -> list[Shortcut]:
+    return shortcuts_of(read_content(dataset))
+
+
+def shortcuts_of(content: Content) -> list[Shortcut]:
+    """In a fixed order."""
+    return [*value_readers(content), *option_readers(content), *telling_readers(content), *text_readers(content)]

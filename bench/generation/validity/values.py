@@ -1,0 +1,87 @@
+"""Readers that name a value: from its frequency on dev, from texts met there, from the request, from the person."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.generation.validity.content import SHOWING, Content, Question, Record
+from bench.generation.validity.shortcut import Shortcut, guess
+from bench.generation.validity.word_reader import WordReader, best, learn_each, words
+from bench.models import Split
+
+MOST_LATEST = 0.75  # of who reads every cue right but has no idea of states and conditions
+
+
+def value_readers(content: Content) -> list[Shortcut]:
+    return [
+        majority(content),
+        memoriser(content),
+        by_words("request only", content, lambda question: question.request),
+        by_words("persona facts only", content, lambda question: question.facts),
+        latest_wins(content),
+    ]
+
+
+def majority(content: Content) -> Shortcut:
+    """The most frequent value of the dimension among dev's checkpoints."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for question in content.dev:
+        counts[question.dimension][question.value] += 1
+
+    def pick(question: Question) -> list[str]:
+        seen = counts[question.dimension]
+        return [value for value, count in seen.items() if count == max(seen.values())]
+
+    return guess("majority value of dev", content.test, pick, learned_on=Split.DEV)
+
+
+def memoriser(content: Content) -> Shortcut:
+    """Knows dev's cues by heart, and takes the latest one that stands word for word in the test person's history."""
+    known = {
+        (record.dimension, record.text): record.value
+        for record in content.records_of(Split.DEV)
+        if record.role in SHOWING and record.value
+    }
+    lives = _lives(content.records_of(Split.TEST))
+
+    def pick(question: Question) -> list[str]:
+        seen = (known.get((question.dimension, record.text)) for record in _before(lives, question))
+        return [value for value in seen if value is not None][-1:]
+
+    return guess("memoriser of dev's texts", content.test, pick, learned_on=Split.DEV)
+
+
+def latest_wins(content: Content) -> Shortcut:
+    """Reads every cue of the history as its label says; a state or a condition changes nothing."""
+    lives = _lives(content.records_of(Split.TEST))
+
+    def pick(question: Question) -> list[str]:
+        seen = (r for r in _before(lives, question) if r.role in SHOWING and r.dimension == question.dimension)
+        return [record.value for record in seen][-1:]
+
+    return guess("latest cue wins, no states, no conditions", content.test, pick, limit=MOST_LATEST)
+
+
+def by_words(name: str, content: Content, text_of: Callable[[Question], str]) -> Shortcut:
+    """Naive Bayes from the words of a text to the value, learned for each dimension on dev."""
+    texts: dict[str, dict[str, list[list[str]]]] = defaultdict(lambda: defaultdict(list))
+    for question in content.dev:
+        texts[question.dimension][question.value].append(words(text_of(question)))
+    readers: dict[str, dict[str, WordReader]] = {one: learn_each(by_value) for one, by_value in texts.items()}
+
+    def pick(question: Question) -> list[str]:
+        return best(readers.get(question.dimension, {}), words(text_of(question)))
+
+    return guess(name, content.test, pick, learned_on=Split.DEV)
+
+
+def _lives(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+    lives: dict[str, list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record.at):
+        lives[record.persona].append(record)
+    return lives
+
+
+def _before(lives: Mapping[str, list[Record]], question: Question) -> list[Record]:
+    return [record for record in lives.get(question.persona, ()) if record.at < question.as_of]
