@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from agents.contract.types import Termination, Usage
+from agents.contract.types import Cut, Termination, Usage
 
 
 class LLMError(Exception):
@@ -64,6 +64,9 @@ class ContextOverflow(LLMError):
     termination = Termination.CONTEXT_OVERFLOW
 
 
+_WHOLE = Cut()
+
+
 class BadReply(LLMError):
     """Empty, cut off or not what the schema asks, after the bounded repair.
 
@@ -72,11 +75,14 @@ class BadReply(LLMError):
 
     termination = Termination.BAD_OUTPUT
 
-    def __init__(self, message: str, raw: str = "", usage: Usage | None = None, text: str | None = None) -> None:
+    def __init__(
+        self, message: str, raw: str = "", usage: Usage | None = None, text: str | None = None, cut: Cut = _WHOLE
+    ) -> None:
         super().__init__(message)
         self.raw = raw
         self.text = raw if text is None else text
         self.usage = usage or Usage()  # of the calls behind it, repairs included
+        self.cut = cut  # of the last reply
 
 
 class BudgetExceeded(LLMError):

@@ -18,6 +18,7 @@ from agents.contract import (
     Constraint,
     ConstraintKind,
     ConstraintStatus,
+    Cut,
     Evidence,
     Link,
     Part,
@@ -62,7 +63,8 @@ def from_json(document: JSON) -> Trajectory:
 
 
 def _step(item: JSON) -> Step:
-    return Step(**{**item, "stage": _STAGES.get(item["stage"]) or Stage(item["stage"]), "kind": StepKind(item["kind"])})
+    stage, cut = _STAGES.get(item["stage"]) or Stage(item["stage"]), Cut(**item.get("cut", {}))
+    return Step(**{**item, "stage": stage, "kind": StepKind(item["kind"]), "cut": cut})
 
 
 def _link(item: JSON) -> Link:

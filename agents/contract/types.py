@@ -26,6 +26,7 @@ class Termination(StrEnum):
 
     COMPLETED = "completed"
     NO_ACTION = "no_action"  # the agent finished without text or committing call
+    CUT_OFF = "cut_off"  # the reply that holds the action ended at the token limit: its end may be missing
     STEP_LIMIT = "step_limit"
     CALL_LIMIT = "call_limit"
     DEADLINE = "deadline"
@@ -173,6 +174,7 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
+    estimated_calls: int = 0  # of them, those whose server sent no counts: tokens at about 4 characters each
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -180,7 +182,16 @@ class Usage:
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
             self.cost_usd + other.cost_usd,
+            self.estimated_calls + other.estimated_calls,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a reply lacks of what the model wrote, or would have written."""
+
+    reasoning_chars: int = 0  # thought aloud and taken out, its marks included
+    at_token_limit: bool = False  # the reply ended there, not where the model would have
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +202,7 @@ class Step:
     kind: StepKind
     summary: str  # one sentence for people
     data: JSON = field(default_factory=dict)  # JSON-serialisable detail
+    cut: Cut = Cut()  # of the model's reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +223,7 @@ class Action:
     tool: str = ""
     arguments: JSON = field(default_factory=dict)
     would_ask: tuple[str, ...] = ()  # arguments left null because a hard constraint stayed unresolved
+    at_token_limit: bool = False  # the reply that it was taken from ended there
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +261,7 @@ class ToolCall:
     call_id: str
     name: str
     arguments: JSON
+    at_token_limit: bool = False  # of a reply that ended there; some servers close what is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,3 +284,4 @@ class Reply:
     finish_reason: str = "stop"
     replayed: bool = False  # answered from the call store, not bought again
     raw: str = ""  # the model's own words, reasoning included; text is what counts of them
+    cut: Cut = Cut()

@@ -157,12 +157,14 @@ class OpenAILLM:
             usage, replayed = usage + call.usage, replayed and from_store
             read = read_reply(call.response, schema=schema, mode=mode, max_tokens=room)
             if not read.problem:
-                return Reply(read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed, read.raw)
+                return Reply(
+                    read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed, read.raw, read.cut
+                )
             # Grows from round to round: the same request again would be answered from the store.
             repaired = tuple(repair_messages(wish.messages, read.text, read.problem))
             wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
         message = f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}"
-        raise BadReply(message, raw=read.raw, usage=usage, text=read.text)
+        raise BadReply(message, raw=read.raw, usage=usage, text=read.text, cut=read.cut)
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, whether it was replayed, and the schema mode it was asked in."""
@@ -231,8 +233,7 @@ class OpenAILLM:
 
     def _buy(self, request: _Request, stage: str) -> StoredCall:
         response, latency_s = self._courier.send(request.body)
-        usage, estimated = measure_usage(self._endpoint, request.body, response)
-        call = StoredCall(response, usage, latency_s, stage, estimated)
+        call = StoredCall(response, measure_usage(self._endpoint, request.body, response), latency_s, stage)
         self._store.put(request.key, request.body, call)
         return call
 

@@ -72,7 +72,6 @@ class StoredCall:
     usage: Usage
     latency_s: float
     stage: str
-    usage_estimated: bool = False  # the server sent no counts: about 4 characters a token
 
 
 class CallStore(Protocol):
@@ -113,16 +112,23 @@ def _count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
-def measure_usage(endpoint: Endpoint, request: JSON, response: JSON) -> tuple[Usage, bool]:
-    """The usage of one answered call, and True where it had to be estimated."""
+def counted_tokens(response: JSON) -> tuple[int, int] | None:
+    """Tokens in and out as the server counted them; None where it sent no counts, or none that can be."""
     counts = response.get("usage")
-    if isinstance(counts, dict):
-        tokens_in, tokens_out = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
-        if tokens_in is not None and tokens_out is not None:
-            return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out)), False
+    if not isinstance(counts, dict):
+        return None
+    tokens_in, tokens_out = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+    return None if tokens_in is None or tokens_out is None else (tokens_in, tokens_out)
+
+
+def measure_usage(endpoint: Endpoint, request: JSON, response: JSON) -> Usage:
+    """The usage of one answered call: as the server counted it, else estimated and marked so."""
+    counted = counted_tokens(response)
+    if counted is not None:
+        return Usage(1, *counted, cost_usd(endpoint, *counted))
     choices = response.get("choices")
     messages = [c.get("message") for c in choices if isinstance(c, dict)] if isinstance(choices, list) else []
     said = [[m.get("content"), m.get("tool_calls")] for m in messages if isinstance(m, dict)]
     tokens_in = estimate_tokens([request.get("messages"), request.get("tools")])
     tokens_out = sum(estimate_tokens(part) for pair in said for part in pair if part)
-    return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out)), True
+    return Usage(1, tokens_in, tokens_out, cost_usd(endpoint, tokens_in, tokens_out), estimated_calls=1)

@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from agents.contract import JSON, ToolCall
+from agents.contract import JSON, Cut, ToolCall
 from agents.model.structured import Mode, NoObject, extract_object, without_reasoning
+
+AT_LIMIT = "length"  # the finish reason of a reply that used up its tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Read:
     parsed: JSON | None
     finish_reason: str
     problem: str
+    cut: Cut
 
 
 def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_tokens: int) -> Read:
@@ -33,7 +36,7 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
     message: JSON = said if isinstance(said, dict) else {}
     raw, finish = _text(message.get("content")), str(choice.get("finish_reason") or "stop")
     text = without_reasoning(raw)
-    calls, problem = _tool_calls(message.get("tool_calls"))
+    calls, problem = _tool_calls(message.get("tool_calls"), at_token_limit=finish == AT_LIMIT)
     if mode == "tool":
         arguments = _arguments_text(message)
         raw, text, calls, problem = arguments or raw, arguments or text, (), ""
@@ -42,9 +45,10 @@ def read_reply(response: JSON, *, schema: JSON | None, mode: Mode | None, max_to
     parsed = None
     if not problem and schema is not None and not calls:
         parsed, problem = _parse(text, schema)
-    if problem and finish == "length":
+    if problem and finish == AT_LIMIT:
         problem += f"; it was cut off at {max_tokens} tokens, so use fewer"
-    return Read(raw, text, calls, parsed, finish, problem)
+    cut = Cut(len(raw) - len(text), finish == AT_LIMIT)
+    return Read(raw, text, calls, parsed, finish, problem, cut)
 
 
 def is_completion(response: JSON) -> bool:
@@ -66,7 +70,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _tool_calls(items: Any) -> tuple[tuple[ToolCall, ...], str]:
+def _tool_calls(items: Any, *, at_token_limit: bool) -> tuple[tuple[ToolCall, ...], str]:
     """The calls, or none and the problem with the first that can't be read."""
     calls = []
     for number, item in enumerate(items if isinstance(items, list) else []):
@@ -80,7 +84,8 @@ def _tool_calls(items: Any) -> tuple[tuple[ToolCall, ...], str]:
             return (), f"the arguments of tool call {number} are not JSON ({error})"
         if not isinstance(parsed, dict):
             return (), f"the arguments of tool call {number} are not a JSON object"
-        calls.append(ToolCall(str(item.get("id") or f"call_{number}"), str(function.get("name", "")), parsed))
+        call_id, name = str(item.get("id") or f"call_{number}"), str(function.get("name", ""))
+        calls.append(ToolCall(call_id, name, parsed, at_token_limit))
     return tuple(calls), ""
 
 

@@ -42,6 +42,7 @@ class Draft:
     text: str = ""
     arguments: JSON | None = None
     items: tuple[JSON, ...] = ()  # what the look-ups found
+    at_token_limit: bool = False  # the reply that it was taken from ended there
 
 
 def early_sections(brief: Brief) -> str:
@@ -128,7 +129,7 @@ def draft(
         reply = llm.complete(
             chat("act/text", task=task_lines(task), early=early_sections(brief), late=late), stage=Stage.ACT
         )
-        return Draft(text=reply.text.strip())
+        return Draft(text=reply.text.strip(), at_token_limit=reply.cut.at_token_limit)
     tool = args.committing_tool(task)
     reply = llm.complete(
         chat(
@@ -142,7 +143,8 @@ def draft(
         stage=Stage.ACT,
         schema=args.wrapped(tool),
     )
-    return Draft(arguments=args.cleaned((reply.parsed or {}).get("arguments", {}), tool), items=items)
+    cleaned = args.cleaned((reply.parsed or {}).get("arguments", {}), tool)
+    return Draft(arguments=cleaned, items=items, at_token_limit=reply.cut.at_token_limit)
 
 
 def describe(task: TaskInput, done: Draft) -> str:
@@ -155,12 +157,20 @@ def describe(task: TaskInput, done: Draft) -> str:
 def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | str:
     """Makes the committing call, or hands over the text. Returns the tool's error where the call was not accepted."""
     if done.arguments is None:
-        return Action(ActionKind.GENERATE, text=done.text) if done.text else "the text is empty"
+        if not done.text:
+            return "the text is empty"
+        return Action(ActionKind.GENERATE, text=done.text, at_token_limit=done.at_token_limit)
     tool = args.committing_tool(task)
     result = call_tool(tool.name, done.arguments)
     if not result.accepted:
         return str(result.content.get("error", "the call was not accepted"))
-    return Action(ActionKind.CALL_API, tool=tool.name, arguments=done.arguments, would_ask=would_ask)
+    return Action(
+        ActionKind.CALL_API,
+        tool=tool.name,
+        arguments=done.arguments,
+        would_ask=would_ask,
+        at_token_limit=done.at_token_limit,
+    )
 
 
 def act_once(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Action | None:

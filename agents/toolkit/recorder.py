@@ -10,10 +10,12 @@ from agents.contract import (
     JSON,
     LLM,
     Action,
+    BadReply,
     CallLimitReached,
     CallOptions,
     CallTool,
     Constraint,
+    Cut,
     Evidence,
     Limits,
     Link,
@@ -22,6 +24,7 @@ from agents.contract import (
     Step,
     StepKind,
     Termination,
+    ToolCall,
     ToolResult,
     Trajectory,
     Usage,
@@ -63,15 +66,25 @@ class Recorder:
             raise Interrupted(self.trajectory(Termination.AGENT_ERROR)) from error
 
     def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
-        """``LLM.complete`` with the run's temperature and length, recorded."""
+        """``LLM.complete`` with the run's temperature and length, recorded, a reply that can't be used too."""
         own: CallOptions = {"temperature": self._limits.temperature, "max_tokens": self._limits.max_tokens}
         own.update(options)
-        reply = self._llm.complete(messages, stage=stage, **own)
-        self.usage += reply.usage
-        calls = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
-        data: JSON = {"reply": reply.text, "tool_calls": calls, "tokens_in": reply.usage.tokens_in}
-        self.note(stage, StepKind.MODEL, f"Asked the model ({stage.replace('_', ' ')}).", **data)
+        asked = f"Asked the model ({stage.replace('_', ' ')})"
+        try:
+            reply = self._llm.complete(messages, stage=stage, **own)
+        except BadReply as error:
+            self._asked(stage, f"{asked}; its reply can't be used.", error.text, (), error.usage, error.cut)
+            raise
+        self._asked(stage, f"{asked}.", reply.text, reply.tool_calls, reply.usage, reply.cut)
         return reply
+
+    def _asked(
+        self, stage: Stage, summary: str, text: str, tool_calls: Sequence[ToolCall], usage: Usage, cut: Cut
+    ) -> None:
+        self.usage += usage
+        calls = [{"name": call.name, "arguments": call.arguments} for call in tool_calls]
+        data: JSON = {"reply": text, "tool_calls": calls, "tokens_in": usage.tokens_in}
+        self.steps.append(Step(stage, StepKind.MODEL, summary, data, cut))
 
     def call_tool(self, name: str, arguments: JSON) -> ToolResult:
         """One tool call, recorded; one that worked counts against ``limits.tool_calls``."""
@@ -90,10 +103,9 @@ class Recorder:
         self.steps.extend(steps)
 
     def trajectory(self, termination: Termination | None = None) -> Trajectory:
-        """What happened so far; without ``termination`` it is COMPLETED or, without an action, NO_ACTION."""
-        ending = termination or (Termination.COMPLETED if self.action else Termination.NO_ACTION)
+        """What happened so far; without ``termination`` the action says how it ended."""
         return Trajectory(
-            termination=ending,
+            termination=termination or _ending(self.action),
             steps=tuple(self.steps),
             evidence=self.evidence,
             constraints=self.constraints,
@@ -102,3 +114,9 @@ class Recorder:
             links=self.links,
             usage=self.usage,
         )
+
+
+def _ending(action: Action | None) -> Termination:
+    if action is None:
+        return Termination.NO_ACTION
+    return Termination.CUT_OFF if action.at_token_limit else Termination.COMPLETED

@@ -17,7 +17,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ServiceAway, Usage
-from agents.model.endpoints import StoredCall
+from agents.model.endpoints import StoredCall, counted_tokens
 from agents.model.limits import RedisGate
 from bench.database import is_away, patiently, release_connection
 from bench.models import Run, RunStatus
@@ -79,7 +79,7 @@ class DatabaseStore:
             rows = cursor.fetchall()
         run_id, spent, budget = rows[0][:3]
         found = {
-            key: StoredCall(json.loads(response), Usage(1, tokens_in, tokens_out, cost_usd), latency_s, stage)
+            key: _stored(json.loads(response), tokens_in, tokens_out, cost_usd, latency_s, stage)
             for _, _, _, key, response, tokens_in, tokens_out, cost_usd, latency_s, stage in rows
             if key is not None
         }
@@ -116,6 +116,13 @@ class DatabaseStore:
     def _write(self, values: Row) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_PUT, values)
+
+
+def _stored(
+    response: JSON, tokens_in: int, tokens_out: int, cost_usd: float, latency_s: float, stage: str
+) -> StoredCall:
+    estimated = int(counted_tokens(response) is None)
+    return StoredCall(response, Usage(1, tokens_in, tokens_out, cost_usd, estimated), latency_s, stage)
 
 
 Row = dict[str, str | int | float | datetime | None]

@@ -106,7 +106,7 @@ def _ask_endpoint(name: str) -> None:
         raise
     except LLMError:
         return
-    usage, estimated = measure_usage(endpoint, request, response)
-    call = StoredCall(response, usage, time.monotonic() - started, "probe", estimated)
+    usage = measure_usage(endpoint, request, response)
+    call = StoredCall(response, usage, time.monotonic() - started, "probe")
     store = DatabaseStore(run_id=None, unit_id=None, endpoint=endpoint.slug)
     store.put(f"probe {uuid.uuid4().hex}", request, call)

@@ -17,11 +17,12 @@ SCOPES = {"with the children": True, "with colleagues": False}
 _CITED = st.lists(st.sampled_from([*list(DATES)[:3], "unknown"]), max_size=2).map(tuple)
 _TIMES = st.none() | st.none() | st.integers(-40, 40).map(lambda days: AS_OF + timedelta(days=days))
 
-CONSTRAINTS = st.lists(
-    st.builds(
+
+def constraints_about(*matters: str, first_id: int = 1) -> st.SearchStrategy:
+    one = st.builds(
         Constraint,
-        constraint_id=st.integers(1, 99).map(lambda number: f"c{number}"),
-        about=st.sampled_from(["where to sit", "Where to  sit", "fare", ""]),
+        constraint_id=st.integers(first_id, first_id + 98).map(lambda number: f"c{number}"),
+        about=st.sampled_from(matters),
         value=st.sampled_from(["a", "A", "b", "c", ""]),
         text=st.sampled_from(["one", "two"]),
         polarity=st.sampled_from(list(Polarity)),
@@ -31,10 +32,11 @@ CONSTRAINTS = st.lists(
         valid_until=_TIMES,
         strength=st.sampled_from([0.2, 0.5, 0.9]),
         evidence=_CITED,
-    ),
-    max_size=8,
-    unique_by=lambda item: item.constraint_id,
-)
+    )
+    return st.lists(one, max_size=8, unique_by=lambda item: item.constraint_id)
+
+
+CONSTRAINTS = constraints_about("where to sit", "Where to  sit", "fare", "")
 
 
 def resolved(constraints, **changes):
@@ -93,6 +95,14 @@ def test_no_two_contradictory_constraints_are_active(constraints) -> None:
 @given(CONSTRAINTS, st.dictionaries(st.integers(100, 120).map(lambda n: f"ev{n}"), st.just(AS_OF), max_size=5))
 def test_events_that_nothing_cites_change_nothing(constraints, more) -> None:
     assert resolved(constraints, dates={**DATES, **more}) == resolved(constraints)
+
+
+@settings(deadline=None)
+@given(CONSTRAINTS, constraints_about("what to eat", "how to pay", first_id=100))
+def test_constraints_about_another_matter_change_nothing_for_the_rest(constraints, others) -> None:
+    rest = {item.constraint_id for item in constraints}
+    together = resolved([*constraints, *others])
+    assert tuple(item for item in together if item.constraint_id in rest) == resolved(constraints)
 
 
 @settings(deadline=None)

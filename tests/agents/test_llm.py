@@ -92,7 +92,8 @@ def test_missing_usage_is_estimated_and_marked(script, bench):
     # 56 characters of [[{"role": "user", "content": "Which seat?"}], null] / 4
     assert reply.usage.tokens_in == 13
     (call,) = bench.store.calls.values()
-    assert call.usage_estimated
+    assert call.usage.estimated_calls == 1
+    assert reply.usage.estimated_calls == 1
     assert call.stage == "act"
 
 

@@ -87,3 +87,14 @@ def test_the_item_chosen_is_found_as_tool_and_rule_find_it(booking):
     booking.committed = [{"tool": "book_table", "arguments": {"table_id": " res_101 "}}]
     (call,) = transcript(booking).calls
     assert {part.name: part.text for part in call.item_fields}["item:kitchen"] == "soups and braises"
+
+
+def test_a_rater_is_not_told_what_was_cut(meal):
+    """The same text, with and without reasoning and a limit behind it, is read alike."""
+    plain = transcript(meal)
+    cut = {"reasoning_chars": 1234, "at_token_limit": True}
+    steps = [{**step, "cut": cut} for step in meal.data["steps"]]
+    action = {**meal.data["action"], "at_token_limit": True}
+    meal.data = {**meal.data, "steps": steps, "action": action, "termination": "cut_off"}
+    meal.termination = "cut_off"
+    assert transcript(meal) == plain

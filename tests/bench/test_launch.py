@@ -219,7 +219,8 @@ def test_a_budget_given_in_mid_run_counts_from_the_next_call(small, offline):
 def test_a_bought_call_is_kept_as_it_was_and_billed_each_time_it_was_paid(small, offline):
     run = start(plan_run(RunSpec(**wish(small))))
     store = DatabaseStore(run_id=run.pk, unit_id=run.units.first().pk, endpoint="offline")
-    call = StoredCall({"choices": [{"text": "naïve 100%"}]}, Usage(1, 100, 10, 0.25), 0.5, "act")
+    counts = {"prompt_tokens": 100, "completion_tokens": 10}
+    call = StoredCall({"choices": [{"text": "naïve 100%"}], "usage": counts}, Usage(1, 100, 10, 0.25), 0.5, "act")
     store.put("key", {"model": "m", "messages": []}, call)
     store.put("key", {"model": "m", "messages": []}, call)  # two workers bought it at the same moment
     assert store.find(["key"]) == {"key": call}
@@ -227,6 +228,13 @@ def test_a_bought_call_is_kept_as_it_was_and_billed_each_time_it_was_paid(small,
     assert (row.endpoint, row.model, row.request) == ("offline", "m", {"model": "m", "messages": []})
     assert (row.unit_id, timezone.now() - row.created_at < timedelta(minutes=1)) == (run.units.first().pk, True)
     assert Run.objects.get(pk=run.pk).spent_usd == 0.5
+
+
+def test_a_call_without_counts_is_still_an_estimate_when_it_is_replayed(small, offline):
+    call = StoredCall({"choices": []}, Usage(1, 100, 10, 0.25, estimated_calls=1), 0.5, "act")
+    store = DatabaseStore(run_id=None, unit_id=None, endpoint="x")
+    store.put("key", {}, call)
+    assert store.find(["key"]) == {"key": call}
 
 
 def test_what_is_bought_outside_any_run_is_on_no_bill(small, offline):

@@ -61,13 +61,16 @@ def _answer(task: TaskInput, call: ToolCall, course: Recorder, search: Search, l
         return _search(str(call.arguments.get("query", "")), course, search, limits)
     if call.name == SUBMIT.name and task.action_kind is ActionKind.GENERATE:
         text = str(call.arguments.get("text", "")).strip()
-        course.action = Action(ActionKind.GENERATE, text=text) if text else None
+        written = Action(ActionKind.GENERATE, text=text, at_token_limit=call.at_token_limit)
+        course.action = written if text else None
         return json.dumps({"confirmation": "handed over"} if text else {"error": "the text is empty"})
     if course.action is not None:
         return json.dumps({"error": "already committed"})
     result = course.call_tool(call.name, call.arguments)
     if result.accepted:
-        course.action = Action(ActionKind.CALL_API, tool=call.name, arguments=call.arguments)
+        course.action = Action(
+            ActionKind.CALL_API, tool=call.name, arguments=call.arguments, at_token_limit=call.at_token_limit
+        )
     return json.dumps(result.content, ensure_ascii=False)
 
 

@@ -19,7 +19,9 @@ _RANK = {ConstraintKind.TRAIT: 0, ConstraintKind.CONDITIONAL: 1, ConstraintKind.
 _ANSWERS = {"yes": True, "no": False}
 _NOT = "not "
 
-OPEN_STATE = timedelta(days=45)  # how long a state without an end is believed after it was last seen
+# How long a state without an end is believed after it was last seen. From neither the paper nor a measurement: set by
+# us before the first run, and longer than the longest state of our own data (40 days). Longer states need another.
+OPEN_STATE = timedelta(days=45)
 
 Key = tuple[str, str, str, str, str, str]
 Scopes = Mapping[str, bool | None]  # a scope without its "not", as ``plain`` gives it -> whether it holds

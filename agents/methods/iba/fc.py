@@ -101,8 +101,9 @@ def _handle(
 
 def _draft(task: TaskInput, call: ToolCall, talk: _Talk) -> Draft:
     if task.action_kind is ActionKind.GENERATE:
-        return Draft(text=str(call.arguments.get("text", "")).strip())
-    return Draft(arguments=args.cleaned(call.arguments, args.committing_tool(task)), items=tuple(talk.items.values()))
+        return Draft(text=str(call.arguments.get("text", "")).strip(), at_token_limit=call.at_token_limit)
+    cleaned = args.cleaned(call.arguments, args.committing_tool(task))
+    return Draft(arguments=cleaned, items=tuple(talk.items.values()), at_token_limit=call.at_token_limit)
 
 
 def _better(verified: Verified, talk: _Talk) -> Verified:
@@ -117,12 +118,15 @@ def _better(verified: Verified, talk: _Talk) -> Verified:
 def _commit(
     task: TaskInput, call: ToolCall, done: Verified, talk: _Talk, brief: Brief, *, call_tool: CallTool
 ) -> Action | None:
+    limited = done.draft.at_token_limit
     if done.draft.arguments is None:
-        return Action(ActionKind.GENERATE, text=done.draft.text) if done.draft.text else None
+        text = done.draft.text
+        return Action(ActionKind.GENERATE, text=text, at_token_limit=limited) if text else None
     result = call_tool(call.name, done.draft.arguments)
     talk.messages.append(tool_message(call, json.dumps(result.content, ensure_ascii=False)))
     if not result.accepted:
         talk.best = None
         return None
     asked = would_ask(task, done.draft, brief)
-    return Action(ActionKind.CALL_API, tool=call.name, arguments=done.draft.arguments, would_ask=asked)
+    arguments = done.draft.arguments
+    return Action(ActionKind.CALL_API, tool=call.name, arguments=arguments, would_ask=asked, at_token_limit=limited)
