@@ -14,7 +14,7 @@ SILENT = frozenset({"everyday", "distractor"})  # roles of texts that show nothi
 
 @dataclass(frozen=True)
 class Record:
-    """An event and its label. ``description``: public words of each value of its dimension."""
+    """An event and its label."""
 
     persona: str
     split: str
