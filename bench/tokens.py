@@ -38,6 +38,14 @@ def make_token(*, user: User, name: str, scopes: Iterable[Scope] = USUAL) -> str
     return token
 
 
+def revoke_token(pk: int) -> ApiToken:
+    """From now on it opens nothing. Raises LookupError for an unknown or an already revoked one."""
+    changed = ApiToken.objects.filter(pk=pk, revoked_at__isnull=True).update(revoked_at=timezone.now())
+    if not changed:
+        raise LookupError(f"no token {pk} is in use; `manage.py revoke_token` without a number lists those that are")
+    return ApiToken.objects.select_related("user").get(pk=pk)
+
+
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 

@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, NinjaAPI, Schema, Status
-from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
 from ninja.throttling import AnonRateThrottle
 from pydantic import create_model
 
@@ -27,17 +27,19 @@ from bench.runs.spec import OPTIONS, Kind, RunSpec
 from bench.runs.tasks import dispatch
 from bench.tokens import USUAL, BearerToken, Scope, make_token, require_scope, why_no_gold
 from iba_site.api_external import router as external
+from iba_site.hashing import Busy
+from iba_site.schemas import Given
 
 api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
 api.add_router("/external", external)
 
 PAGE = 100
 
-Text = Annotated[str, Field(max_length=300, pattern=r"^[^\x00]*$")]  # what the database can be asked for
+Text = Annotated[str, Field(max_length=300)]
 
 
-class Credentials(Schema):
-    username: Text
+class Credentials(Given):
+    username: Annotated[Text, Field(max_length=150)]
     password: Text
     name: Text = "api"
     scopes: list[Scope] = Field(
@@ -75,12 +77,12 @@ def _launch_fields() -> dict[str, tuple[object, object]]:
 
 
 if TYPE_CHECKING:
-    LaunchIn: TypeAlias = Schema
+    LaunchIn: TypeAlias = Given
 else:
-    LaunchIn = create_model("LaunchIn", __base__=Schema, **_launch_fields())
+    LaunchIn = create_model("LaunchIn", __base__=Given, **_launch_fields())
 
 
-class RunChange(Schema):
+class RunChange(Given):
     budget_usd: float | None
 
 
@@ -168,6 +170,11 @@ def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
     return api.create_response(request, {"error": str(error)}, status=403)
 
 
+@api.exception_handler(Busy)
+def _busy(request: HttpRequest, error: Busy) -> HttpResponse:
+    return api.create_response(request, {"error": str(error)}, status=503)
+
+
 @api.exception_handler(Http404)
 def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
     return api.create_response(request, {"error": "there is nothing at this address"}, status=404)
@@ -175,7 +182,10 @@ def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return api.create_response(request, {"error": str(error)}, status=error.status_code)
+    response = api.create_response(request, {"error": str(error)}, status=error.status_code)
+    if isinstance(error, Throttled) and error.wait:
+        response["Retry-After"] = str(error.wait)
+    return response
 
 
 def _results_only(request: HttpRequest) -> None:

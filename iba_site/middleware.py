@@ -1,11 +1,11 @@
-"""Errors below /api/ in the API's own shape, also where no route of it was reached."""
+"""What holds for every answer: no cache keeps it, no NUL is looked up, errors below /api/ have the API's shape."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
 
 
 def json_errors(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -18,6 +18,28 @@ def json_errors(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable
             response.content = json.dumps({"error": _sentence(request, response)}).encode()
             response["Content-Type"] = "application/json"
             response["Content-Length"] = str(len(response.content))
+        return response
+
+    return answer
+
+
+def no_nul(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """404 where the address holds the character NUL: no name of ours has it, and the database refuses to look."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+            return HttpResponseNotFound("There is nothing at this address.", content_type="text/plain")
+        return get_response(request)
+
+    return answer
+
+
+def no_store(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """What only some may see stays in no cache, be it a proxy's or that of a browser which others use next."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.setdefault("Cache-Control", "no-store")
         return response
 
     return answer

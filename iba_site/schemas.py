@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
-from pydantic import field_validator, model_validator
+from pydantic import field_validator
 
 from agents.contract import Engine
 from bench.runs.external import MAX_STEPS, MAX_TEXT
@@ -23,13 +23,13 @@ Count = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class Given(Schema):
-    """A body of a request: whatever it holds can be stored."""
+    """A body of a request: whatever is taken from it can be stored. What cannot is refused by the field's name."""
 
-    @model_validator(mode="before")
+    @field_validator("*", mode="before")
     @classmethod
-    def check_storable(cls, values: Any) -> Any:
-        _check(getattr(values, "_obj", values), 0)
-        return values
+    def check_storable(cls, value: object) -> object:
+        _check(value, 1)
+        return value
 
 
 def _check(value: object, depth: int) -> None:

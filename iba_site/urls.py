@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, register_converter
 
+from bench.asked import IdConverter
 from iba_site import views
 from iba_site.api import api
+
+register_converter(IdConverter, "id")  # before the pages below that use it
 
 
 def _token_only(

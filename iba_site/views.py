@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from redis.exceptions import RedisError
@@ -20,8 +22,39 @@ from bench.redis_server import redis_client
 from bench.runs.outages import waiting_now
 from bench.runs.worker import workers_alive
 from bench.services import services
+from iba_site import brake
+from iba_site.hashing import Busy
 
-login = LoginView.as_view(redirect_authenticated_user=True)
+_sign_in = LoginView.as_view(redirect_authenticated_user=True)
+
+
+@login_not_required
+def login(request: HttpRequest) -> HttpResponseBase:
+    try:
+        return _sign_in(request)
+    except Busy as error:
+        return _not_now(request, str(error), status=503)
+
+
+def locked_out(request: HttpRequest, response: HttpResponse, credentials: Mapping[str, str] | None) -> HttpResponse:
+    """After too many wrong passwords for one name from one address."""
+    left_s = brake.seconds_left(request, (credentials or {}).get("username", ""))
+    text = (
+        f"Too many wrong passwords for this name from your address. Try again in {brake.in_words(left_s)}. "
+        "Others, and this name from elsewhere, are not held up."
+    )
+    api = request.path.startswith("/api/")
+    shut = JsonResponse({"error": text}, status=429) if api else _not_now(request, text, status=429)
+    shut["Retry-After"] = str(left_s)
+    return shut
+
+
+def _not_now(request: HttpRequest, problem: str, *, status: int) -> HttpResponse:
+    """The sign-in page with a sentence and what was typed, save the password."""
+    form = AuthenticationForm(request, initial={"username": request.POST.get("username", "")[:150]})
+    context = {"form": form, "next": request.POST.get("next", ""), "problem": problem}
+    return render(request, "registration/login.html", context, status=status)
+
 
 LEAST_FREE_MB = 100
 _failing_since: dict[str, datetime] = {}  # what this process found to be away, from its first look that failed

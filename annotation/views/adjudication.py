@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.adjudication import REASON_CHARS, AlreadySettled, Case, find_case, next_case, settle
 from bench.access import may_adjudicate, require
+from bench.asked import number
 from bench.grading.types import VerdictValue
 from bench.models import CheckpointScore
 
@@ -46,7 +47,7 @@ def case(request: HttpRequest, trajectory_id: int, checkpoint_id: int) -> HttpRe
             adjudicator=request.user,
             value=request.POST.get("value", ""),
             reason=request.POST.get("reason", "").replace("\r\n", "\n").replace("\x00", ""),
-            seen=_number(request.POST.get("seen", "")),
+            seen=number(request.POST.get("seen", "")),
         )
     except CheckpointScore.DoesNotExist as error:
         raise Http404("There is no such checkpoint on this trajectory.") from error
@@ -61,10 +62,6 @@ def case(request: HttpRequest, trajectory_id: int, checkpoint_id: int) -> HttpRe
         return redirect("adjudicate")
     messages.success(request, "Settled; the score is computed anew. This is the next case.")
     return redirect("case", trajectory_id=following.trajectory_id, checkpoint_id=following.checkpoint_id)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 18 else None
 
 
 def _screen(request: HttpRequest, found: Case, *, problem: str = "", status: int = 200) -> HttpResponse:

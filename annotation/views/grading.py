@@ -34,6 +34,7 @@ from annotation.queue import AlreadySubmitted, hold, set_aside, take_next
 from annotation.reveal import NotYet, compared
 from annotation.transcript import parts, transcript
 from bench.access import may_annotate, require
+from bench.asked import number
 from bench.models import Checkpoint
 
 DatabaseErrors = (DatabaseError, InterfaceError)
@@ -84,7 +85,7 @@ def _by_checkpoint(request: HttpRequest, prefix: str) -> dict[int, str]:
     return {
         int(name.removeprefix(prefix)): _text(value)
         for name, value in request.POST.items()
-        if name.startswith(prefix) and name.removeprefix(prefix).isdecimal() and isinstance(value, str)
+        if name.startswith(prefix) and number(name.removeprefix(prefix)) is not None and isinstance(value, str)
     }
 
 
@@ -136,7 +137,7 @@ def _drawn(
         "place_taken": isinstance(error, PlaceTaken),
         "place": done.count() + 1,
         "batch_size": assignment.batch.trajectories.count(),
-        "after": request.GET.get("after", "") if request.GET.get("after", "").isdecimal() else "",
+        "after": after if number(after := request.GET.get("after", "")) is not None else "",
         "comment_chars": COMMENT_CHARS,
         "grades": GRADES,
     }

@@ -7,9 +7,8 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from bench.access import Visitor, may_see_results, role_of
+from bench.asked import number
 from bench.models import Dataset, Domain, Persona, Run, Trajectory
-
-LONGEST_NUMBER = 19  # digits; a longer one does not fit the database's numbers
 
 
 def check_results(user: Visitor) -> None:
@@ -28,9 +27,10 @@ def see_run_named(user: Visitor, asked: str) -> Run | None:
     check_results(user)
     if not asked:
         return None
-    if not (asked.isascii() and asked.isdecimal() and len(asked) < LONGEST_NUMBER):
-        raise Http404(f"There is no run {asked[:LONGEST_NUMBER]!r}; /runs/ lists them.")
-    return see_run(user, int(asked))
+    pk = number(asked)
+    if pk is None:
+        raise Http404(f"There is no run {asked[:20]!r}; /runs/ lists them.")
+    return see_run(user, pk)
 
 
 def see_trajectory(user: Visitor, pk: int) -> Trajectory:

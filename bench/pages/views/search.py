@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from bench.asked import number
 from bench.models import Dataset, Domain, Persona, Run, Scenario, Trajectory
 from bench.pages.nouns import check_results
 
@@ -15,9 +16,9 @@ AT_MOST = 12
 def search(request: HttpRequest) -> HttpResponse:
     check_results(request.user)
     words = request.GET.get("q", "").strip()
-    kind, _, number = words.lower().rpartition(" ")
-    if kind in {"run", "trajectory"} and number.isdecimal():
-        return redirect(f"{kind}-detail" if kind == "run" else kind, pk=int(number))
+    kind, _, digits = words.lower().rpartition(" ")
+    if kind in {"run", "trajectory"} and number(digits) is not None:
+        return redirect(f"{kind}-detail" if kind == "run" else kind, pk=int(digits))
     return render(request, "pages/search.html", {"words": words, **(_found(words) if words else {})})
 
 
@@ -26,9 +27,8 @@ def _found(words: str) -> dict[str, object]:
     tasks = Trajectory.objects.filter(
         Q(unit__task__slug__icontains=words) | Q(unit__task__request__icontains=words)
     ).select_related("unit__task", "unit__run")
-    number = int(words) if words.isdecimal() and len(words) < 10 else None
     return {
-        "runs": Run.objects.filter(Q(pk=number) | Q(model__icontains=words)).select_related("dataset")[:AT_MOST],
+        "runs": Run.objects.filter(Q(pk=number(words)) | Q(model__icontains=words)).select_related("dataset")[:AT_MOST],
         "trajectories": tasks.defer("data").order_by("-pk")[:AT_MOST],
         "domains": Domain.objects.filter(by_name),
         "scenarios": Scenario.objects.current().filter(by_name).select_related("domain")[:AT_MOST],
