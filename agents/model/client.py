@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from agents.contract import (
     JSON,
     BadReply,
     CallLimitReached,
+    CallOptions,
     Limits,
     Reply,
+    Stage,
     ToolSpec,
     Usage,
 )
@@ -71,7 +73,7 @@ class _Wish:
     """One call as the agent asked for it."""
 
     messages: tuple[JSON, ...]
-    stage: str
+    stage: Stage
     schema: JSON | None
     tools: tuple[ToolSpec, ...]
     temperature: float
@@ -134,23 +136,16 @@ class OpenAILLM:
         with self._lock:
             return self._usage
 
-    def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stage: str,
-        schema: JSON | None = None,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float = 0.0,
-        max_tokens: int = 900,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         """See ``contract.LLM``. The limits cap ``max_tokens``; a repair round counts as a model call.
 
         With ``schema`` and ``tools`` the model may call a tool instead, and then ``parsed`` is None.
         """
-        room = min(max_tokens, self._limits.max_tokens)
+        schema = options.get("schema")
+        room = min(options.get("max_tokens", self._limits.max_tokens), self._limits.max_tokens)
+        temperature = options.get("temperature", self._limits.temperature)
         first = tuple(dict(message) for message in messages)
-        wish = _Wish(first, stage, schema, tuple(tools), temperature, room)
+        wish = _Wish(first, stage, schema, tuple(options.get("tools", ())), temperature, room)
         usage, replayed = Usage(), True
         for round_number in range(REPAIR_ROUNDS + 1):
             call, from_store, mode = self._ask(wish, round_number)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from string import Template
 
-from agents.contract import BadReply, Limits
+from agents.contract import BadReply, Limits, Stage
 from agents.model.client import OpenAILLM
 from agents.model.limits import LocalGate
 from bench.catalogue import Person
@@ -50,7 +50,7 @@ class _ModelAuthor:
             text=text, age=person.age, job=person.job, habits="; ".join(person.habits), language=person.first_language
         )
         try:
-            reply = self._llm.complete([{"role": "user", "content": content}], stage="author", max_tokens=300)
+            reply = self._llm.complete([{"role": "user", "content": content}], stage=Stage.AUTHOR, max_tokens=300)
         except BadReply:
             return text
         reworded = reply.text.strip().strip('"')

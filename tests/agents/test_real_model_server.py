@@ -1,4 +1,4 @@
-"""The client against a real model: SmolLM2-135M on llama.cpp, with a context of 512 tokens."""
+"""The client and the whole method against a real model: SmolLM2-135M on llama.cpp."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.contract import ContextOverflow, Limits, ModelUnavailable
+from agents.contract import ContextOverflow, Limits, ModelUnavailable, StepKind, Termination
+from agents.contract.serialise import from_json, to_json
 from agents.model.client import LocalGate
 from agents.model.transport import ATTEMPTS
+from agents.registry import resolve
+from agents.runner import run_agent
+from tests.agents.agent_world import TrainDesk, history, menu_task, search_over, train_task
 from tests.agents.support import python_server
 
 HELLO = [{"role": "user", "content": "Name one city in France."}]
@@ -105,3 +109,20 @@ def test_a_server_killed_in_mid_request_ends_in_bounded_retries_and_keeps_what_w
     replay = bench.llm(url).complete(HELLO, stage="test", max_tokens=4)
     assert replay.replayed
     assert replay.text == bought.text
+
+
+@pytest.mark.parametrize("task", [menu_task(), train_task()], ids=["text", "call"])
+def test_the_whole_method_on_a_small_model_ends_as_one_of_its_endings_and_never_in_a_crash(roomy_llama, bench, task):
+    """Whether so small a model gets anything right is not asked."""
+    limits = Limits(evidence_events=4, evidence_tokens=120, model_calls=12, repairs=1, max_tokens=24)
+    done = run_agent(
+        resolve("iba"), task, llm=bench.llm(roomy_llama, limits=limits), search=search_over(history()),
+        call_tool=TrainDesk(), limits=limits,
+    )  # fmt: skip
+    own = {Termination.COMPLETED, Termination.CUT_OFF, Termination.NO_ACTION, Termination.BAD_OUTPUT}
+    assert done.termination in own | {Termination.CALL_LIMIT, Termination.CONTEXT_OVERFLOW}, done.error
+    asked = [step for step in done.steps if step.kind is StepKind.MODEL]
+    assert asked
+    assert 1 <= done.usage.calls <= 12
+    assert done.usage.estimated_calls == 0  # the server counts
+    assert from_json(to_json(done)) == done
