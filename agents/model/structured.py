@@ -38,7 +38,8 @@ def extract_object(text: str, schema: JSON | None = None) -> JSON:
     Raises NoObject with the reason: none, several different ones, a cut-off one, a key given twice. NaN and Infinity
     are not JSON.
     """
-    text = without_reasoning(text)
+    if not _is_one_value(text):  # a mark within a whole object is somebody's text
+        text = without_reasoning(text)
     start, problem = text.find("{"), "it holds no JSON object"
     fitting: list[JSON] = []
     while start >= 0:
@@ -61,6 +62,14 @@ def extract_object(text: str, schema: JSON | None = None) -> JSON:
     if not fitting:
         raise NoObject(problem)
     return fitting[0]
+
+
+def _is_one_value(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> JSON:

@@ -10,18 +10,24 @@ from hypothesis import strategies as st
 
 from agents.model.structured import NoObject, allows_strict, extract_object
 
+words = st.text().filter(lambda text: "think>" not in text)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-9, 9) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
     max_leaves=8,
 )
-objects = st.dictionaries(st.text(), values, max_size=4)
+objects = st.dictionaries(words, values, max_size=4)
 prose = st.text(alphabet=st.characters(exclude_characters="{}<>"))
 
 
 @given(prose, objects, prose)
 def test_an_object_survives_any_prose_around_it(before, value, after):
     assert extract_object(before + json.dumps(value) + after) == value
+
+
+def test_a_mark_of_reasoning_within_a_whole_object_is_somebodys_text():
+    value = {"why": "The page ends with </think> and <think>"}
+    assert extract_object(json.dumps(value)) == value
 
 
 @given(objects, st.data())
