@@ -36,7 +36,7 @@ from agents.model.endpoints import (
 )
 from agents.model.limits import Gate, LocalGate, RedisGate, never
 from agents.model.replies import is_completion, read_reply
-from agents.model.structured import Mode, ask_for_schema, repair_messages
+from agents.model.structured import Mode, ask_for_schema, repair_messages, without_system_role
 from agents.model.transport import Courier, Rejected, working_modes
 
 __all__ = [
@@ -224,6 +224,8 @@ class OpenAILLM:
             body["tools"] = [_tool_json(tool) for tool in wish.tools]
         if mode is not None and wish.schema is not None:
             body = ask_for_schema(body, wish.schema, mode, spell_out=spell_out)
+        if not self._endpoint.system_role:
+            body["messages"] = without_system_role(body["messages"])
         return _Request(body, call_key(self._endpoint, body, self._repeat), mode)
 
     def _buy(self, request: _Request, stage: str) -> StoredCall:

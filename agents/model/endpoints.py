@@ -37,6 +37,7 @@ class Endpoint:
     timeout_s: float = 120.0
     simulated: bool = False  # True for the simulated reader
     reasoning: bool = False
+    system_role: bool = True  # False: the model takes no system message; its text heads the user's first
     schema_mode: SchemaMode = "auto"
 
     def __post_init__(self) -> None:

@@ -156,6 +156,19 @@ def repair_messages(messages: Sequence[Mapping[str, Any]], raw: str, problem: st
     return _with_user_text(shown, render("llm/repair", problem=problem))
 
 
+def without_system_role(messages: Sequence[JSON]) -> list[JSON]:
+    """``messages`` with the text of all system messages at the head of the first user message."""
+    told = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+    rest = [dict(message) for message in messages if message["role"] != "system"]
+    if not told:
+        return rest
+    first = next((message for message in rest if message["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": told}, *rest]
+    first["content"] = f"{told}\n\n{first['content']}"
+    return rest
+
+
 def _with_user_text(messages: Sequence[Mapping[str, Any]], text: str) -> list[JSON]:
     """Adds to the last message where that is the user's: some chat templates refuse two in a row."""
     copies = [dict(message) for message in messages]

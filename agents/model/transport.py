@@ -52,11 +52,15 @@ _jitter = random.SystemRandom()
 
 
 class Transient(Exception):
-    """A failure that the next attempt may not have. ``retry_after_s`` is what the server asked for."""
+    """A failure that the next attempt may not have. ``retry_after_s`` is what the server asked for.
 
-    def __init__(self, what: str, retry_after_s: float = 0.0) -> None:
+    ``status`` is its HTTP status, 0 where the failure has none.
+    """
+
+    def __init__(self, what: str, retry_after_s: float = 0.0, status: int = 0) -> None:
         super().__init__(what)
         self.retry_after_s = retry_after_s
+        self.status = status
 
 
 class Rejected(ModelUnavailable):
@@ -237,7 +241,7 @@ def _from_status(endpoint: Endpoint, error: openai.APIStatusError) -> Transient 
     if status == 429 and "insufficient_quota" in codes:
         return EndpointAway(endpoint.name, f"{where}: status 429: {detail} The account has no quota left.")
     if status in TRANSIENT_STATUS or (status >= 500 and status != 501):
-        return Transient(f"status {status}: {detail}", retry_after_s(error.response.headers))
+        return Transient(f"status {status}: {detail}", retry_after_s(error.response.headers), status)
     message = f"{where}: status {status}: {detail} Check model {endpoint.model!r} and the base URL."
     return Rejected(message, status, detail)
 

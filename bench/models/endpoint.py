@@ -22,6 +22,12 @@ class Endpoint(models.Model):
     tokens_per_minute = models.PositiveIntegerField(default=1_000_000)
     timeout_s = models.FloatField(default=120)
     reasoning = models.BooleanField(default=False)
+    system_role = models.BooleanField(
+        null=True,
+        blank=True,
+        default=True,
+        help_text="whether the model takes a system message; unknown counts as yes, and the next launch asks",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import urllib.error
-import urllib.request
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
@@ -15,8 +13,6 @@ from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.models import Endpoint
 from bench.reader.faults import MODELS, OFFLINE, Behaviour, split_model
 from bench.services import services
-
-REACH_S = 10.0
 
 
 class UnknownModel(ValueError):
@@ -48,6 +44,11 @@ def resolve_endpoint(name: str) -> ModelEndpoint:
     if row is None:
         known = ", ".join([OFFLINE, *Endpoint.objects.values_list("slug", flat=True)])
         raise UnknownModel(f"unknown model {name!r}; known are {known}. Register one with `manage.py add_endpoint`.")
+    return endpoint_of(row)
+
+
+def endpoint_of(row: Endpoint) -> ModelEndpoint:
+    """The endpoint that a row describes. Raises KeyMissing, and ValueError for an address that cannot be one."""
     return ModelEndpoint(
         slug=row.slug,
         base_url=row.base_url,
@@ -62,6 +63,7 @@ def resolve_endpoint(name: str) -> ModelEndpoint:
         tokens_per_minute=row.tokens_per_minute,
         timeout_s=row.timeout_s,
         reasoning=row.reasoning,
+        system_role=row.system_role is not False,
     )
 
 
@@ -71,31 +73,6 @@ def check_model(name: str) -> None:
         _check_settings(name)
     else:
         resolve_endpoint(name)
-
-
-def check_reachable(name: str) -> None:
-    """Ask the endpoint for its list of models, which buys nothing. Raises EndpointUnusable with the remedy.
-
-    A server without such a list counts as reachable: what it says to a completion is settled there.
-    """
-    endpoint = resolve_endpoint(name)
-    headers = {"Authorization": f"Bearer {endpoint.api_key or 'none'}", "User-Agent": "iba-bench"}
-    request = urllib.request.Request(f"{endpoint.base_url.rstrip('/')}/models", headers=headers)  # noqa: S310
-    where = f"endpoint {name!r} ({endpoint.public_url})"
-    try:
-        urllib.request.urlopen(request, timeout=REACH_S).close()  # noqa: S310 (http or https, see ModelEndpoint)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in (401, 403):
-            raise EndpointUnusable(
-                f"{where} refuses the key with status {error.code}. Set the right one: `manage.py add_endpoint`."
-            ) from None
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        raise EndpointUnusable(
-            f"{where} cannot be reached: {endpoint.redact(str(reason))}. Start the server, or correct the address "
-            "with `manage.py add_endpoint`."
-        ) from None
 
 
 def _check_settings(name: str) -> None:

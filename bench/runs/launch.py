@@ -21,11 +21,11 @@ from bench.runs.endpoints import (
     KeyMissing,
     UnknownModel,
     check_model,
-    check_reachable,
     is_offline,
     resolve_endpoint,
 )
 from bench.runs.manifest import build_manifest, manifest_sha256
+from bench.runs.reach import check_reachable
 from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
 from bench.texts import unstorable
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from redis.exceptions import RedisError
 
-from agents.contract import JSON, LLMError, Outage
+from agents.contract import LLMError, Outage
 from agents.model.embeddings import EmbeddingError, EmbeddingRejected
-from agents.model.endpoints import StoredCall, measure_usage
-from agents.model.transport import Transient, post
+from agents.model.transport import Transient
 from bench.database import first_line, release_connection
 from bench.models import OutageRow
 from bench.redis_server import redis_client
 from bench.runs import outages
-from bench.runs.calls import DatabaseStore
 from bench.runs.endpoints import KeyMissing, OfflineStopped, UnknownModel, resolve_endpoint
+from bench.runs.reach import ping
 from bench.search.vectors import EmbeddingsMissing, client
 
 log = logging.getLogger(__name__)
@@ -97,16 +95,9 @@ def _ask_endpoint(name: str) -> None:
         raise
     except UnknownModel:
         return
-    room = "max_completion_tokens" if endpoint.reasoning else "max_tokens"
-    request: JSON = {"model": endpoint.model, "messages": [{"role": "user", "content": "ping"}], room: 1}
-    started = time.monotonic()
     try:
-        response = post(endpoint, request, min(endpoint.timeout_s, PROBE_TIMEOUT_S))
+        ping(endpoint, [{"role": "user", "content": "ping"}], PROBE_TIMEOUT_S)
     except Outage:
         raise
     except LLMError:
         return
-    usage = measure_usage(endpoint, request, response)
-    call = StoredCall(response, usage, time.monotonic() - started, "probe")
-    store = DatabaseStore(run_id=None, unit_id=None, endpoint=endpoint.slug)
-    store.put(f"probe {uuid.uuid4().hex}", request, call)

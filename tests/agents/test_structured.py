@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.model.structured import NoObject, allows_strict, extract_object
+from agents.model.structured import NoObject, allows_strict, extract_object, without_system_role
 
 words = st.text().filter(lambda text: "think>" not in text)
 values = st.recursive(
@@ -57,3 +57,25 @@ def test_strict_needs_closed_objects_all_the_way_down():
     outer = {"type": "object", "properties": {"a": inner}, "required": ["a"], "additionalProperties": False}
     assert not allows_strict(outer)
     assert allows_strict(outer | {"properties": {"a": inner | {"required": ["b"]}}})
+
+
+SYSTEM, USER = {"role": "system", "content": "S"}, {"role": "user", "content": "U"}
+AGAIN = {"role": "user", "content": "V"}
+SAID = {"role": "assistant", "content": "A"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "sent"),
+    [
+        ([SYSTEM, USER], [{"role": "user", "content": "S\n\nU"}]),
+        ([SYSTEM, USER, SAID, AGAIN], [{"role": "user", "content": "S\n\nU"}, SAID, AGAIN]),
+        ([SYSTEM, SYSTEM, USER], [{"role": "user", "content": "S\n\nS\n\nU"}]),
+        ([USER, SAID, SYSTEM, AGAIN], [{"role": "user", "content": "S\n\nU"}, SAID, AGAIN]),
+        ([SYSTEM], [{"role": "user", "content": "S"}]),
+        ([USER], [USER]),
+    ],
+)
+def test_system_text_becomes_the_head_of_the_first_user_message(messages, sent):
+    assert without_system_role(messages) == sent
+    assert SYSTEM["content"] == "S"
+    assert USER["content"] == "U"  # what the agent holds stays as it is

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import BooleanOptionalAction
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,7 +10,8 @@ from django.core.management.base import CommandParser
 from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.management.base import JsonCommand
 from bench.models import Endpoint
-from bench.runs.endpoints import encrypt_key, is_offline
+from bench.runs.endpoints import KeyMissing, encrypt_key, endpoint_of, is_offline
+from bench.runs.reach import EndpointAsleep, check_address, takes_system_role
 
 
 class Command(JsonCommand):
@@ -32,6 +34,12 @@ class Command(JsonCommand):
         parser.add_argument("--tokens-per-minute", type=int, default=1_000_000)
         parser.add_argument("--timeout-s", type=float, default=120)
         parser.add_argument("--reasoning", action="store_true")
+        parser.add_argument(
+            "--system-role",
+            action=BooleanOptionalAction,
+            default=None,
+            help="whether the model takes a system message; found out where it is left out",
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         slug = options["slug"]
@@ -51,14 +59,37 @@ class Command(JsonCommand):
             "tokens_per_minute": options["tokens_per_minute"],
             "timeout_s": options["timeout_s"],
             "reasoning": options["reasoning"],
+            "system_role": options["system_role"],
         }
         if options["key_stdin"]:
             fields["key_encrypted"] = encrypt_key(sys.stdin.readline().strip())
+        row = Endpoint.objects.filter(slug=slug).first() or Endpoint(slug=slug)
+        for name, value in fields.items():
+            setattr(row, name, value)
         try:
             # The address was checked above; the field would refuse names without a dot, such as those in Docker.
-            Endpoint(slug=slug, **fields).clean_fields(exclude=["base_url"])
+            row.clean_fields(exclude=["base_url"])
         except ValidationError as error:
             name, faults = next(iter(error.message_dict.items()))
             raise ValueError(f"{name.replace('_', '-')}: {faults[0]}") from error
-        _, created = Endpoint.objects.update_or_create(slug=slug, defaults=fields)
-        return {"slug": slug, "created": created}
+        unchecked = _look_at(row)
+        created = row.pk is None
+        row.save()
+        if unchecked:
+            self.stderr.write(f"registered, and not checked: {unchecked}")
+        return {"slug": slug, "created": created, "system_role": row.system_role, "unchecked": unchecked}
+
+
+def _look_at(row: Endpoint) -> str:
+    """Check the address and find out what is not known of the model. Why that cannot be done yet, "" where it was.
+
+    Raises EndpointUnusable for another address or a wrong key.
+    """
+    try:
+        endpoint = endpoint_of(row)
+        check_address(endpoint)
+    except (EndpointAsleep, KeyMissing) as error:
+        return str(error)
+    if row.system_role is None:
+        row.system_role = takes_system_role(endpoint)
+    return ""
