@@ -25,6 +25,12 @@ def content_stems(text: str) -> frozenset[str]:
     return frozenset(_stemmer().stemWords(words))
 
 
+def holds_phrase(text: str, phrase: str) -> bool:
+    """Whether the words of ``phrase`` stand in ``text`` one after the other, by their stems."""
+    told, sought = (_stemmer().stemWords(_WORD.findall(t.lower())) for t in (text, phrase))
+    return bool(sought) and any(told[i : i + len(sought)] == sought for i in range(len(told)))
+
+
 def similarity(first: str, second: str) -> float:
     """Jaccard overlap of all word stems, 0..1."""
     a, b = (frozenset(_stemmer().stemWords(_WORD.findall(t.lower()))) for t in (first, second))

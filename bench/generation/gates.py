@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.catalogue.words import content_stems
+from bench.catalogue.words import content_stems, holds_phrase
 from bench.models import Checkpoint, CheckpointKind, Dataset, Event, EventLabel, Task
 from bench.runs.rehearsal import unsolved
 
@@ -106,12 +106,8 @@ def _named_values(dataset: Dataset) -> int:
 
 
 def _telling_requests(checkpoints: list[Checkpoint], labels: dict[tuple[str, str], str]) -> int:
-    """Requests that hold every content word of the label of a value which they should leave open."""
-    telling = 0
-    for checkpoint in checkpoints:
-        words = content_stems(labels.get((checkpoint.dimension, checkpoint.value), ""))
-        telling += bool(words) and words <= content_stems(checkpoint.task.request)
-    return telling
+    """Requests that hold the whole label of a value which they should leave open."""
+    return sum(holds_phrase(c.task.request, labels.get((c.dimension, c.value), "")) for c in checkpoints)
 
 
 def _distracting(checkpoints: list[Checkpoint]) -> int:

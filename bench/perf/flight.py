@@ -20,7 +20,7 @@ from bench.services import services
 
 IN_FLIGHT = 128
 LATENCY_S = 1.0
-REPEATS = 4  # of the starter's 216 tasks, so that the start and the end of the run weigh little
+REPEATS = 4  # of the starter's 208 tasks, so that the start and the end of the run weigh little
 
 
 def flight(say: Callable[[str], None]) -> Iterator[Row]:

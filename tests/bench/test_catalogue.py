@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.catalogue import Catalogue, CatalogueError, load_catalogue
 from bench.catalogue.load import DATA, DOMAINS, all_texts
 from bench.catalogue.store import store_catalogue
-from bench.catalogue.words import content_stems, similarity
+from bench.catalogue.words import content_stems, holds_phrase, similarity
 from bench.models import Dimension, Scenario
 
 SEAT = "travel/dimensions/seat.yaml"
@@ -160,3 +160,18 @@ def test_an_old_dataset_keeps_its_words_when_the_catalogue_changes(data: Path, c
         changed.data_version: "Which seat?",
     }
     assert [seat.question for seat in seats & Dimension.objects.current()] == ["Which seat?"]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "label", "tells"),
+    [
+        ("Book it the week before, please.", "Week before", True),
+        ("Plan the week of Wednesday the 15th.", "Week before", False),
+        ("Say when to call a doctor.", "Same doctor", False),
+        ("Two aisle seats.", "Aisle", True),
+        ("", "Aisle", False),
+        ("Anything at all.", "", False),
+    ],
+)
+def test_a_request_tells_a_value_only_by_its_whole_label(request_text, label, tells):
+    assert holds_phrase(request_text, label) is tells

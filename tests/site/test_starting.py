@@ -17,6 +17,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
+from django.http import HttpRequest
 
 from iba_site import demo, settings, state
 from iba_site.services import ServiceError, process
@@ -210,7 +211,7 @@ def test_every_password_that_the_demo_prints_opens_its_account(tmp_path, setting
     call_command("demo_users")
     second = logins(capsys)
     assert second.pop("viewer") == "(the password was changed since)"
-    assert all(authenticate(username=name, password=word) for name, word in second.items())
+    assert all(authenticate(HttpRequest(), username=name, password=word) for name, word in second.items())
 
 
 def test_a_file_that_does_not_fit_is_replaced_whole(tmp_path):
