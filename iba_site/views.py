@@ -26,12 +26,15 @@ from iba_site import brake
 from iba_site.hashing import Busy
 
 _sign_in = LoginView.as_view(redirect_authenticated_user=True)
+_sign_in_page = LoginView.as_view()
 
 
 @login_not_required
 def login(request: HttpRequest) -> HttpResponseBase:
+    # A save that was sent here while signed out must not be led back, as a GET, to an address that takes POST only.
+    show = _sign_in_page if request.headers.get("HX-Request") else _sign_in
     try:
-        return _sign_in(request)
+        return show(request)
     except Busy as error:
         return _not_now(request, str(error), status=503)
 

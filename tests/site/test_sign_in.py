@@ -169,3 +169,9 @@ def test_a_token_that_is_not_in_use_cannot_be_revoked(db):
 @pytest.mark.parametrize("path", ["/", "/login/", "/runs/", "/annotate/", "/api/runs", "/api/nowhere", "/nowhere/"])
 def test_no_page_and_no_answer_of_the_api_may_be_kept_in_a_cache(admin_client, path):
     assert "no-store" in admin_client.get(path)["Cache-Control"]
+
+
+def test_a_save_that_meets_a_sign_in_under_way_gets_the_page_and_is_not_led_back(admin_client):
+    fragment = admin_client.get("/login/?next=/annotate/1/save/", headers={"HX-Request": "true"})
+    assert fragment.status_code == 200
+    assert admin_client.get("/login/?next=/annotate/").headers["location"] == "/annotate/"
