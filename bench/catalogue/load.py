@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.catalogue.episodes import Episode
 from bench.catalogue.people import Country, Occupation
 from bench.catalogue.scenario import Scenario
 from bench.catalogue.schema import (
@@ -20,7 +21,6 @@ from bench.catalogue.schema import (
     Domain,
     State,
 )
-from bench.catalogue.stories import Episode, Regularity, Trade
 from bench.catalogue.texts import Text
 from bench.catalogue.words import content_stems, similarity
 
@@ -57,8 +57,6 @@ class DomainData:
     scenarios: dict[str, Scenario]
     everyday: tuple[Text, ...]
     episodes: dict[str, Episode] = field(default_factory=dict)
-    regularities: dict[str, Regularity] = field(default_factory=dict)
-    trades: dict[str, Trade] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -186,8 +184,6 @@ def _load_domain(reader: _Reader, slug: str) -> DomainData:
         scenarios=reader.folder(Scenario, f"{slug}/scenarios"),
         everyday=reader.list_of(Text, f"{slug}/everyday.yaml"),
         episodes=reader.folder(Episode, f"{slug}/episodes"),
-        regularities=reader.folder(Regularity, f"{slug}/regularities"),
-        trades=reader.folder(Trade, f"{slug}/trades"),
     )
 
 
@@ -212,7 +208,6 @@ def _cross_faults(catalogue: Catalogue, *, complete: bool) -> list[str]:
         for scenario in data.scenarios.values():
             faults += _scenario_faults(f"{slug}/scenarios/{scenario.slug}.yaml", scenario, catalogue, complete)
         faults += _condition_faults(slug, data)
-        faults += _story_faults(slug, data, catalogue, complete)
     faults += _repeated_texts(catalogue)
     return faults
 
@@ -307,32 +302,6 @@ def _condition_faults(slug: str, data: DomainData) -> Iterator[str]:
                 yield f"{slug}/dimensions/{dimension.slug}.yaml: no scenario asks {reference} {condition.when}"
 
 
-def _story_faults(slug: str, data: DomainData, catalogue: Catalogue, complete: bool) -> Iterator[str]:
-    """What episodes and trades show, and what scenarios ask of regularities."""
-    shown = [(f"{slug}/trades/{t.slug}.yaml", option) for t in data.trades.values() for option in (t.first, t.second)]
-    for episode in data.episodes.values():
-        place = f"{slug}/episodes/{episode.slug}.yaml"
-        shown += [(place, event.shows) for event in episode.events if event.shows]
-    for place, option in shown:
-        reference, value = option.split("=")
-        found = _known(catalogue, reference, complete)
-        if isinstance(found, str):
-            yield f"{place}: {found}"
-        elif found is not None:
-            yield from _value_fault(place, found, value)
-    for scenario in data.scenarios.values():
-        place = f"{slug}/scenarios/{scenario.slug}.yaml"
-        for reference in scenario.regularities:
-            domain, name = reference.split(".", 1)
-            if domain in catalogue.domains and name not in catalogue.domains[domain].regularities:
-                allowed = ", ".join(catalogue.domains[domain].regularities) or "none yet"
-                yield f"{place}: regularities: unknown {reference!r}; {domain} has: {allowed}"
-        unknown = [d for request in scenario.requests for d in request.drops if d not in scenario.dimensions]
-        unknown += [d for d in scenario.why if d not in (*scenario.dimensions, *scenario.regularities)]
-        for reference in unknown:
-            yield f"{place}: drops or why names {reference!r}; it decides: {', '.join(scenario.dimensions)}"
-
-
 def _repeated_texts(catalogue: Catalogue) -> Iterator[str]:
     seen: dict[str, str] = {}
     for place, text in all_texts(catalogue):
@@ -351,7 +320,7 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
         for dimension in data.dimensions.values():
             place = f"{slug}/dimensions/{dimension.slug}.yaml"
             for value in dimension.values:
-                yield from ((place, cue) for cue in [*value.cues, *value.against])
+                yield from ((place, cue) for cue in value.cues)
             for condition in dimension.conditions:
                 yield from ((place, cue) for cue in [*condition.cues.when, *condition.cues.otherwise])
             yield from ((place, reason) for drift in dimension.drifts for reason in drift.told)
@@ -362,8 +331,3 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
             yield from ((place, cue) for cue in [*cues.start, *cues.course, *cues.end])
         for episode in data.episodes.values():
             yield from ((f"{slug}/episodes/{episode.slug}.yaml", event) for event in episode.events)
-        for regularity in data.regularities.values():
-            place = f"{slug}/regularities/{regularity.slug}.yaml"
-            yield from ((place, text) for text in [*regularity.texts, *regularity.contrast])
-        for trade in data.trades.values():
-            yield from ((f"{slug}/trades/{trade.slug}.yaml", text) for text in [*trade.first_wins, *trade.second_wins])

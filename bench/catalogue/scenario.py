@@ -9,14 +9,11 @@ from pydantic import Field, model_validator
 from bench.catalogue.facts import Fact
 from bench.catalogue.texts import (
     SLOT,
-    TEXT_SLOT,
     Authored,
-    Channel,
     DayKind,
     DimensionRef,
     Prose,
     Slug,
-    Split,
 )
 
 MIN_PREFERENCES = 5
@@ -89,26 +86,11 @@ class ItemCheckpoint(Authored):
     checkpoint: Prose
 
 
-class Record(Authored):
-    """How an earlier choice is told: ``{chosen}`` and ``{passed}`` are options of two fields, ``{noun}`` the thing."""
-
-    channel: Channel
-    text: Prose
-    split: Split | None = None
-
-    @model_validator(mode="after")
-    def _both_sides(self) -> Record:
-        if not {"chosen", "passed"} <= {name for name, _ in TEXT_SLOT.findall(self.text)}:
-            raise ValueError(f"record {self.text!r} does not hold both {{chosen}} and {{passed}}")
-        return self
-
-
 class Items(Authored):
     noun: Prose
     title: tuple[Prose, ...] = Field(min_length=1)
     fields: dict[Slug, ItemField]
     checkpoints: tuple[ItemCheckpoint, ...] = ()
-    record: tuple[Record, ...] = ()
 
 
 class Request(Authored):
@@ -122,13 +104,6 @@ class Request(Authored):
     drops: tuple[DimensionRef, ...] = ()
 
 
-class Typed(Authored):
-    """A typed answer that a regularity gives: in a parameter of the commit, or in the text where there is none."""
-
-    checkpoint: Prose
-    parameter: Slug | None = None
-
-
 class Scenario(Authored):
     slug: Slug
     name: Prose
@@ -140,8 +115,6 @@ class Scenario(Authored):
     items: Items | None = None
     preferences: dict[DimensionRef, dict[Slug, Prose]] = {}
     checkpoints: tuple[Prose, ...] = ()
-    why: dict[DimensionRef, Prose] = {}
-    regularities: dict[DimensionRef, Typed] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> Scenario:
@@ -154,6 +127,9 @@ class Scenario(Authored):
         _check_call_api(self) if self.action == "call_api" else _check_generate(self)
         if len(self.dimensions) < MIN_PREFERENCES:
             raise ValueError(f"{len(self.dimensions)} preferences decide something; at least {MIN_PREFERENCES}")
+        for reference in (dropped for request in self.requests for dropped in request.drops):
+            if reference not in self.dimensions:
+                raise ValueError(f"a request drops {reference!r}; decided are {', '.join(self.dimensions)}")
         return self
 
     @property

@@ -38,7 +38,6 @@ class Value(Authored):
     needs: tuple[Fact, ...] = ()
     excludes: tuple[Fact, ...] = ()
     cues: tuple[Text, ...]
-    against: tuple[Text, ...] = ()
 
     def open_to(self, facts: frozenset[str]) -> bool:
         """Whether somebody of whom these facts hold can hold the value at all."""

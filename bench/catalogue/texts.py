@@ -16,7 +16,6 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Split = Literal["dev", "test"]
 DimensionRef = Annotated[str, StringConstraints(pattern=r"^[a-z_]+\.[a-z0-9_]+$")]
-OptionRef = Annotated[str, StringConstraints(pattern=r"^[a-z_]+\.[a-z0-9_]+=[a-z0-9_]+$")]
 
 # "{city}", "{day:iso}", "{amount:4-9}"
 SLOT = re.compile(r"\{([a-z_]+)(?::([a-z]+))?\}")
@@ -101,7 +100,7 @@ class Text(Authored):
         if not all(1 <= month <= 12 for month in self.months):
             raise ValueError(f"months {list(self.months)} are not all within 1 to 12")
         for name, span in TEXT_SLOT.findall(self.text):
-            if name not in FILLED and name not in STATE_SLOTS and name != "value":
+            if name not in FILLED and name not in STATE_SLOTS:
                 raise ValueError(f"unknown slot {name!r} in {self.text!r}; allowed: {', '.join(sorted(FILLED))}")
             if (name in RANGED) != bool(span):
                 ranged = ", ".join(sorted(RANGED))

@@ -173,7 +173,7 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, life: 
 
 
 def _episodes(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
-    """Small stories, at most ``count`` events of them. An event that shows a preference is left out."""
+    """Small stories, at most ``count`` events of them."""
     facts, rng, events = life.deck.facts, life.rng, list[EventSpec]()
     fitting = [
         episode
@@ -183,11 +183,10 @@ def _episodes(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Lif
     ]
     rng.shuffle(fitting)
     for episode in fitting:
-        story = [event for event in episode.events if event.shows is None]
         first = rng.randint(2, DAYS - 40)
         in_season = not episode.months or day_at(first).month in episode.months
-        if in_season and all(map(facts.suit, story)) and len(events) + len(story) <= count:
-            for event in story:
+        if in_season and all(map(facts.suit, episode.events)) and len(events) + len(episode.events) <= count:
+            for event in episode.events:
                 low, high = (event.after, event.after) if isinstance(event.after, int) else event.after
                 facts.take(event)
                 events += life.event(first + rng.randint(low, high), event, "everyday")

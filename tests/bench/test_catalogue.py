@@ -119,6 +119,11 @@ def test_a_scenario_with_an_option_for_no_value_is_refused(data: Path):
     assert "has no value 'nowhere'" in faults(data)
 
 
+def test_a_request_that_drops_what_its_scenario_does_not_decide_is_refused(data: Path):
+    change(data, "travel/scenarios/book_journey.yaml", lambda c: c["requests"][0].update(drops=["dining.spice"]))
+    assert "a request drops 'dining.spice'; decided are travel." in faults(data)
+
+
 def test_a_file_that_is_no_yaml_is_named_and_the_other_faults_are_still_found(data: Path):
     (data / SEAT).write_text("slug: [seat")
     (data / "people/habits.yaml").unlink()

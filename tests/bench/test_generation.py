@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.catalogue import Catalogue, Text
-from bench.catalogue.stories import Episode
+from bench.catalogue.episodes import Episode
 from bench.catalogue.texts import Channel
 from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
