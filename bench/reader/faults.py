@@ -6,7 +6,6 @@ All of it is decided by hash, so that a run can be repeated.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 
@@ -39,49 +38,45 @@ KINDS = STATUS_KINDS + CONTENT_KINDS
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the server fails, by kind with a rate in 0..1, and how many seconds an answer takes at least."""
+    """What a model's name asks for: dials, rates of faults in 0..1, seconds that an answer takes at least."""
 
+    dials: Dials
     rates: tuple[tuple[str, float], ...] = ()
     latency_s: float = 0.0
-    seed: int = 0
-    dials: Dials = Dials()
-
-    def with_settings(self, settings: Iterable[str]) -> Behaviour:
-        """With ``KIND=RATE``, ``DIAL=SHARE`` or ``latency=SECONDS`` over its own. A ValueError lists the names."""
-        rates, latency_s, dials = dict(self.rates), self.latency_s, self.dials
-        for setting in settings:
-            name, _, number = setting.strip().partition("=")
-            value = _number(setting, number)
-            if name == "latency":
-                latency_s = value
-            elif name in KINDS and value <= 1:
-                rates[name] = value
-            elif name in DIALS and value <= 1:
-                dials = replace(dials, **{name: value})
-            else:
-                allowed = ", ".join((*KINDS, *DIALS))
-                raise ValueError(f"unknown setting {setting!r}: use latency=SECONDS or NAME=0..1 of {allowed}")
-        ordered = tuple((kind, rates[kind]) for kind in KINDS if kind in rates)
-        return replace(self, rates=ordered, latency_s=latency_s, dials=dials)
 
     def fault(self, request_hash: str, attempt: int) -> str:
         """The fault of this attempt at this request, "" for none."""
         for kind, rate in self.rates:
-            if _draw(f"{self.seed}/{kind}/{request_hash}/{attempt}") < rate:
+            if _draw(f"{kind}/{request_hash}/{attempt}") < rate:
                 return kind
         return ""
 
 
-def split_model(name: str) -> tuple[str, list[str]]:
-    """``offline+http429=0.2+latency=1`` -> ("offline", ["http429=0.2", "latency=1"])."""
+def model_of(name: str) -> str:
+    """``offline+http429=0.2`` -> ``offline``."""
+    return name.partition("+")[0]
+
+
+def behaviour_of(name: str) -> Behaviour:
+    """``offline+understands=0.5+http429=0.2+latency=1``: the model's own behaviour with these settings over it.
+
+    Raises ValueError, which lists the names; KeyError for an unknown model.
+    """
     model, *settings = name.split("+")
-    return model, settings
-
-
-def dials_of(name: str) -> Dials:
-    """The dials of a model's name, its settings over its own. Raises ValueError; KeyError for an unknown model."""
-    model, settings = split_model(name)
-    return Behaviour(dials=MODELS[model]).with_settings(settings).dials
+    dials, rates, latency_s = MODELS[model], dict[str, float](), 0.0
+    for setting in settings:
+        key, _, number = setting.strip().partition("=")
+        value = _number(setting, number)
+        if key == "latency":
+            latency_s = value
+        elif key in KINDS and value <= 1:
+            rates[key] = value
+        elif key in DIALS and value <= 1:
+            dials = replace(dials, **{key: value})
+        else:
+            allowed = ", ".join((*KINDS, *DIALS))
+            raise ValueError(f"unknown setting {setting!r}: use latency=SECONDS or NAME=0..1 of {allowed}")
+    return Behaviour(dials, tuple((kind, rates[kind]) for kind in KINDS if kind in rates), latency_s)
 
 
 def _number(setting: str, text: str) -> float:

@@ -2,9 +2,8 @@
 
 ``python -m bench.reader.server --port 8082``; it reads labels from the project's database.
 
-Dials, faults and latency are set by flags, by the model's name
-(``offline+understands=0.9+http429=0.2+latency=1``), by the header ``x-offline-settings``
-or by ``?settings=`` (both ``http429=0.2,latency=1``); the later of these win.
+Dials, faults and latency are part of the model's name (``offline+understands=0.9+http429=0.2+latency=1``) and of
+nothing else, so that a run's manifest says them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import django
@@ -28,7 +27,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agents.contract import JSON
-from bench.reader.faults import CONTENT_KINDS, KINDS, MODELS, Behaviour, Dials, split_model
+from bench.reader.faults import CONTENT_KINDS, MODELS, Behaviour, Dials, behaviour_of, model_of
 from bench.serving import GONE, Lru, error_response, serve
 
 CONTEXT_TOKENS = 32_768
@@ -52,7 +51,6 @@ class Refused(Exception):
 @dataclass(frozen=True, slots=True)
 class Setup:
     answer: Answer
-    behaviour: Behaviour
     context_tokens: int = CONTEXT_TOKENS
 
 
@@ -70,7 +68,7 @@ def create_app(setup: Setup) -> Starlette:
             attempts.put(identity, attempt)
             fault = behaviour.fault(identity, attempt)
             spoken = not fault or fault in CONTENT_KINDS
-            body = body | {"model": split_model(body["model"])[0]}
+            body = body | {"model": model_of(body["model"])}
             message = await loop.run_in_executor(pool, setup.answer, body, behaviour.dials) if spoken else {}
             await asyncio.sleep(arrived + behaviour.latency_s - loop.time())
             if not spoken:
@@ -106,12 +104,8 @@ async def _read(request: Request, setup: Setup) -> tuple[JSON, Behaviour, int]:
     except (ValueError, RecursionError) as error:
         raise Refused(400, "invalid_request", f"the body is not JSON: {error}") from error
     tokens = _check(body, setup.context_tokens)
-    settings = split_model(body["model"])[1]
-    for text in (request.headers.get("x-offline-settings"), request.query_params.get("settings")):
-        settings += text.split(",") if text else []
     try:
-        own = replace(setup.behaviour, dials=MODELS[split_model(body["model"])[0]])
-        return body, own.with_settings(settings), tokens
+        return body, behaviour_of(body["model"]), tokens
     except ValueError as error:
         raise Refused(400, "invalid_request", str(error)) from error
 
@@ -120,7 +114,7 @@ def _check(body: Any, context_tokens: int) -> int:
     """The tokens of the prompt. Raises Refused."""
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
         raise Refused(400, "invalid_request", "the body must be an object with 'model' and 'messages'")
-    if split_model(body["model"])[0] not in MODELS:
+    if model_of(body["model"]) not in MODELS:
         known = ", ".join(MODELS)
         raise Refused(404, "model_not_found", f"model {body['model']!r} does not exist; there are {known}")
     messages = body.get("messages")
@@ -223,17 +217,11 @@ def read_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8082, help="0 picks a free one")
     parser.add_argument("--context-tokens", type=int, default=CONTEXT_TOKENS)
-    parser.add_argument("--latency-s", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=0)
-    kinds = ", ".join(KINDS)
-    parser.add_argument("--fault", action="append", default=[], metavar="KIND=RATE", help=f"kinds: {kinds}")
     return parser.parse_args(argv)
 
 
 def run(answer: Answer, arguments: argparse.Namespace) -> None:
-    behaviour = Behaviour(seed=arguments.seed, latency_s=arguments.latency_s).with_settings(arguments.fault)
-    setup = Setup(answer, behaviour, arguments.context_tokens)
-    serve(create_app(setup), host=arguments.host, port=arguments.port)
+    serve(create_app(Setup(answer, arguments.context_tokens)), host=arguments.host, port=arguments.port)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agents.model.endpoints import Endpoint as ModelEndpoint
 from bench.models import Endpoint
-from bench.reader.faults import MODELS, OFFLINE, Behaviour, split_model
+from bench.reader.faults import MODELS, OFFLINE, behaviour_of, model_of
 from bench.services import services
 
 
@@ -33,7 +33,7 @@ class EndpointUnusable(ValueError):
 
 def is_offline(name: str) -> bool:
     """The simulated reader, one of its judges, or one with settings such as ``offline+http429=0.2``."""
-    return name.split("+")[0] in MODELS
+    return model_of(name) in MODELS
 
 
 def resolve_endpoint(name: str) -> ModelEndpoint:
@@ -78,7 +78,7 @@ def check_model(name: str) -> None:
 def _check_settings(name: str) -> None:
     """Dials, faults and latency that are asked of the reader by its name."""
     try:
-        Behaviour().with_settings(split_model(name)[1])
+        behaviour_of(name)
     except ValueError as error:
         raise UnknownModel(f"model {name!r}: {error}") from error
 
@@ -91,10 +91,10 @@ def _offline(name: str) -> ModelEndpoint:
             "the simulated reader does not run; start it with `python -m iba_site.services start offline`"
         )
     return ModelEndpoint(
-        slug=name.split("+")[0],
+        slug=model_of(name),
         base_url=url,
         model=name,
-        family=name.split("+")[0],
+        family=model_of(name),
         max_in_flight=256,
         timeout_s=60,
         simulated=True,

@@ -217,6 +217,8 @@ def _check_told(model: str) -> None:
     """What an agent elsewhere says that it uses: any name."""
     if not model.strip() or len(model) > MODEL_NAME_LENGTH or unstorable(model):
         raise LaunchError(f"model {model[:40]!r}: name the model in 1 to {MODEL_NAME_LENGTH} characters", "model")
+    if is_offline(model):
+        _check_models("model", [model])
 
 
 def _told(model: str) -> ModelEndpoint:

@@ -15,6 +15,7 @@ from agents.model.endpoints import Endpoint
 from bench.grading.judges import RUBRIC_VERSION
 from bench.grading.types import Policy
 from bench.models import Dataset
+from bench.reader.faults import behaviour_of
 from bench.runs.spec import OPTIONS, RunSpec
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -73,6 +74,7 @@ def _model(endpoint: Endpoint) -> dict[str, Any]:
         "simulated": endpoint.simulated,
         "price_in_per_mtok_usd": endpoint.price_in_per_mtok_usd,
         "price_out_per_mtok_usd": endpoint.price_out_per_mtok_usd,
+        **({"dials": asdict(behaviour_of(endpoint.model).dials)} if endpoint.simulated else {}),
     }
 
 

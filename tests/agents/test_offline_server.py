@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agents.contract import BadReply, ContextOverflow, Limits, ModelUnavailable, ToolSpec
-from bench.reader.faults import CONTENT_KINDS, Behaviour, split_model
+from bench.reader.faults import CONTENT_KINDS, Dials, behaviour_of, model_of
 
 NUMBER = {
     "type": "object",
@@ -26,8 +26,8 @@ def user(text):
     return [{"role": "user", "content": text}]
 
 
-def post(url, body, headers=None, query=""):
-    answer = httpx.post(f"{url}/chat/completions{query}", json=body, headers=headers, timeout=30)
+def post(url, body):
+    answer = httpx.post(f"{url}/chat/completions", json=body, timeout=30)
     return answer.status_code, answer.json() | {"retry-after": answer.headers.get("retry-after")}
 
 
@@ -105,13 +105,11 @@ def test_bad_requests_are_told_what_would_be_right(offline_url, body, status, pr
     assert problem in answer["error"]["message"]
 
 
-def test_faults_are_set_by_model_name_header_or_query(offline_url):
-    by_name = post(offline_url, ask(model="offline+http429=1"))
-    by_header = post(offline_url, ask(), headers={"x-offline-settings": "http500=1"})
-    by_query = post(offline_url, ask(), query="?settings=empty_choices=1")
-    assert (by_name[0], by_name[1]["retry-after"]) == (429, "1")
-    assert by_header[0] == 500
-    assert by_query[1]["choices"] == []
+def test_faults_are_set_by_the_models_name(offline_url):
+    limited = post(offline_url, ask(model="offline+http429=1"))
+    assert (limited[0], limited[1]["retry-after"]) == (429, "1")
+    assert post(offline_url, ask(model="offline+http500=1"))[0] == 500
+    assert post(offline_url, ask(model="offline+empty_choices=1"))[1]["choices"] == []
 
 
 @pytest.mark.parametrize("kind", CONTENT_KINDS)
@@ -122,7 +120,8 @@ def test_a_content_fault_that_stays_ends_in_a_bad_reply(offline_url, bench, kind
 
 @pytest.mark.parametrize("kind", [*CONTENT_KINDS, "http429", "http500"])
 def test_the_client_gets_through_faults_that_come_and_go(offline_url, bench, kind):
-    llm = bench.llm(offline_url, model=f"offline+{kind}=0.15", limits=Limits(model_calls=99))
+    rate = 0.1 if kind in CONTENT_KINDS else 0.3  # an unusable reply is asked for twice more, a refused call five times
+    llm = bench.llm(offline_url, model=f"offline+{kind}={rate}", limits=Limits(model_calls=99))
     replies = [llm.complete(user("a" * number), stage="t", schema=NUMBER).parsed for number in range(1, 21)]
     assert all(set(reply) == {"n"} for reply in replies)
     assert llm.usage.calls > 20 or bench.clock.slept
@@ -164,16 +163,19 @@ def test_the_reader_that_is_shipped_fills_any_schema_and_a_forced_tool(reader_ur
     assert by_tool.parsed["seat"] in ("aisle", "window")
 
 
-def test_faults_repeat_with_the_seed_and_change_with_the_attempt():
-    behaviour = Behaviour(seed=1).with_settings(["http429=0.2", "prose=0.3"])
+def test_faults_repeat_and_change_with_the_attempt():
+    behaviour = behaviour_of("offline+http429=0.2+prose=0.3")
     drawn = [behaviour.fault("r", attempt) for attempt in range(4000)]
     assert drawn == [behaviour.fault("r", attempt) for attempt in range(4000)]
-    assert drawn != [Behaviour(seed=2).with_settings(["http429=0.2", "prose=0.3"]).fault("r", a) for a in range(4000)]
+    assert drawn != [behaviour.fault("another", attempt) for attempt in range(4000)]
     counts = Counter(drawn)
     # 0.2 of 4000 = 800; of the rest 0.3: 0.8 * 0.3 * 4000 = 960; 101 and 108 are four deviations
     assert counts["http429"] == pytest.approx(800, abs=101)
     assert counts["prose"] == pytest.approx(960, abs=108)
 
 
-def test_settings_are_split_from_the_models_name():
-    assert split_model("offline+http429=0.2+latency=1") == ("offline", ["http429=0.2", "latency=1"])
+def test_settings_are_part_of_the_models_name():
+    found = behaviour_of("offline-weak+http429=0.2+latency=1+keeps=0.5")
+    assert model_of("offline-weak+http429=0.2") == "offline-weak"
+    assert (found.rates, found.latency_s) == ((("http429", 0.2),), 1.0)
+    assert found.dials == Dials(understands=0.8, keeps=0.5)  # offline-weak's own 0.8, and the setting over its keeps

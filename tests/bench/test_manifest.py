@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bench.models import Endpoint, Run
+from bench.reader.faults import MODELS, Dials
 from bench.runs import manifest as manifests
 from bench.runs.endpoints import encrypt_key, resolve_endpoint
 from bench.runs.launch import launch_run, manifest_of, plan_run
@@ -99,3 +100,24 @@ def test_a_key_stored_under_another_secret_is_reported_and_not_used(wish, settin
     settings.SECRET_KEY = "another"
     with pytest.raises(ValueError, match="another SECRET_KEY; enter it again"):
         resolve_endpoint("real")
+
+
+def test_a_runs_manifest_says_the_dials_of_reader_and_judges(wish):
+    judges = ["offline-judge-a", "offline-exact", "offline+errs=0.2"]
+    run = launch_run(RunSpec(**{**wish, "model": "offline-weak+keeps=0.5", "judges": judges}))
+    said = Run.objects.get(pk=run.pk).manifest
+    assert said["model"]["dials"] == {"understands": 0.8, "keeps": 0.5, "errs": 0.0}  # keeps is 0.8 without the setting
+    assert [judge["dials"]["errs"] for judge in said["judges"]] == [0.03, 0.0, 0.2]
+
+
+def test_the_dials_of_a_model_are_part_of_the_hash_even_where_its_name_is_the_same(wish, monkeypatch):
+    before = sha256(wish)
+    monkeypatch.setitem(MODELS, "offline", Dials(understands=0.9))
+    assert sha256(wish) != before
+
+
+def test_a_real_model_has_no_dials(wish):
+    for slug in ("real", "grader"):
+        Endpoint.objects.create(slug=slug, base_url="http://127.0.0.1:9/v1", model=slug, family=slug)
+    manifest, _ = manifest_of(plan_run(RunSpec(**{**wish, "model": "real", "judges": ["grader"]})))
+    assert "dials" not in manifest["model"]
