@@ -104,14 +104,20 @@ class TextVector(models.Model):
 
 
 class EventVector(models.Model):
-    """An event's embedding beside its persona, so that the exact scan of one persona reads one index range."""
+    """A piece of an event's text, embedded; the best piece speaks for the event.
+
+    It stands beside its persona, so that the exact scan of one persona reads one index range.
+    """
 
     event = models.ForeignKey(Event, models.CASCADE, related_name="vectors")
     persona = models.ForeignKey(Persona, models.CASCADE, related_name="+", db_index=False)
     model = models.CharField(max_length=80)
+    piece = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="place in the text, see bench/search/pieces.py"
+    )
     vector = VectorField()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["persona", "model", "event"], name="event_vector_unique"),
+            models.UniqueConstraint(fields=["persona", "model", "event", "piece"], name="event_vector_piece_unique"),
         ]

@@ -104,7 +104,7 @@ def search(say: Say) -> Iterator[Row]:
             queries = [f"question {n} about the {word}" for n, word in enumerate(("train", "dinner", "doctor") * 20)]
             embed_texts(queries, kind="query")
             turn = iter(queries * 100)
-            for engine in (Engine.BM25, Engine.DENSE, Engine.HYBRID):
+            for engine in (Engine.BM25, Engine.DENSE, Engine.HYBRID, Engine.DEEP):
                 find = partial(_next_search, persona.pk, turn, engine)
                 p95 = percentile_ms(find, 200)
                 yield Row(f"{engine.value} search, p95", p95, "ms", reference * 1000)

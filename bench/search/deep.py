@@ -36,23 +36,28 @@ def deep_search(query: str, search: Search, k: int, now: datetime) -> tuple[Evid
         pool = {**{hit.event_id: hit for hit in hits}, **pool}
     looked_at = tuple(pool.values())
     plain = _standardised([hit.score for hit in looked_at])
-    longer = _standardised([math.log(1 + len(hit.text)) for hit in looked_at])
-    spoken = _speaker_marks(looked_at, query)
+    spoken = _turns(looked_at, query)
     scores = {
-        hit.event_id: plain[row] + SPEAKER * spoken[row] + LENGTH * longer[row]
-        - ASKS * hit.text.rstrip().endswith("?") + IN_WINDOW * (hit.event_id in inside)
+        hit.event_id: plain[row] + spoken.get(hit.event_id, 0.0) + IN_WINDOW * (hit.event_id in inside)
         for row, hit in enumerate(looked_at)
-    }  # fmt: skip
+    }
     order = sorted(looked_at, key=lambda hit: (-scores[hit.event_id], hit.event_id))
     return tuple(replace(hit, score=scores[hit.event_id]) for hit in order[:k])
 
 
-def _speaker_marks(hits: Sequence[Evidence], query: str) -> list[int]:
-    """1 where the question names the speaker of a text, less 1 where it names another speaker."""
-    speakers = [match[1].lower() if (match := _SPEAKER.match(hit.text)) else "" for hit in hits]
-    known = {name for name, count in Counter(speakers).items() if name and count >= TURNS}
+def _turns(hits: Sequence[Evidence], query: str) -> dict[str, float]:
+    """Event -> what its being a turn of a dialogue adds. Other texts are in it nowhere: they are left as they are."""
+    names = {hit.event_id: match[1].lower() for hit in hits if (match := _SPEAKER.match(hit.text))}
+    known = {name for name, count in Counter(names.values()).items() if count >= TURNS}
+    turns = [hit for hit in hits if names.get(hit.event_id) in known]
     asked = {name for name in known if re.search(rf"\b{re.escape(name)}\b", query.lower())}
-    return [(name in asked) - bool(asked - {name}) if name in known else 0 for name in speakers]
+    longer = _standardised([math.log(1 + len(turn.text)) for turn in turns])
+    added = {}
+    for turn, length in zip(turns, longer, strict=True):
+        name = names[turn.event_id]
+        spoken = (name in asked) - bool(asked - {name})
+        added[turn.event_id] = SPEAKER * spoken + LENGTH * length - ASKS * turn.text.rstrip().endswith("?")
+    return added
 
 
 def _standardised(values: Sequence[float]) -> list[float]:

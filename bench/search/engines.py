@@ -14,22 +14,23 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from agents.contract import Engine, Evidence, SearchUnavailable, ServiceAway
-from agents.model.embeddings import EmbeddingError, EmbeddingUnavailable
+from agents.model.embeddings import EmbeddingUnavailable
 from bench.database import is_away, release_connection
 from bench.search.deep import deep_search
 from bench.search.history import History, Scores, load_history
 from bench.search.sessions import standardised, with_sessions
 from bench.search.vectors import EmbeddingsMissing, query_vector
 
-# Weight of the standardised cosine beside the standardised BM25, measured by `eval_retrieval` (docs/retrieval.md).
-DENSE = 1.2
-
-# All similarities of one persona in one row: cheaper than thousands of rows.
+# All similarities of one persona in one row: cheaper than thousands of rows. The best piece speaks for its event.
 _SIMILARITIES = """
-    SELECT array_agg(1 - (vector <=> %s::vector) ORDER BY event_id)
-    FROM bench_eventvector WHERE persona_id = %s AND model = %s AND event_id <= %s
+    SELECT array_agg(best ORDER BY event_id) FROM (
+        SELECT event_id, max(1 - (vector <=> %s::vector)) AS best
+        FROM bench_eventvector WHERE persona_id = %s AND model = %s AND event_id <= %s {}
+        GROUP BY event_id
+    ) AS events
 """
-_OF_THESE = " AND event_id = ANY(%s)"
+_ALL = _SIMILARITIES.format("")
+_OF_THESE = _SIMILARITIES.format("AND event_id = ANY(%s)")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class HistorySearch:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> tuple[Evidence, ...]:
+        if k < 1:
+            raise ValueError(f"k is {k}; ask for at least one event")
         with self._our_fault():
             history = load_history(self.persona_id, self.as_of, self.hidden)
             return search_history(history, self.as_of, query, k=k, engine=engine, since=since, until=until)
@@ -60,7 +63,7 @@ class HistorySearch:
     def _our_fault(self) -> Iterator[None]:
         try:
             yield
-        except (DatabaseError, InterfaceError, EmbeddingError, EmbeddingsMissing, LookupError) as error:
+        except Exception as error:  # the border to the agent: whatever breaks behind it is ours
             text = f"the history of persona {self.persona_id} cannot be searched: {error}"
             if isinstance(error, EmbeddingUnavailable | EmbeddingsMissing):
                 raise ServiceAway("embeddings", text) from error
@@ -81,12 +84,10 @@ def search_history(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> tuple[Evidence, ...]:
-    """The ``k`` best events, best first; ties go to the newer. Raises ValueError for k < 1.
+    """The ``k`` best events, best first; ties go to the newer.
 
     ``as_of`` is the moment that words such as "last spring" are read from; None: the newest event's.
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; ask for at least one event")
     if not len(history):
         return ()
     allowed = _window(history, since, until)
@@ -135,14 +136,14 @@ def _score(history: History, query: str, engine: Engine) -> Scores:
 
 
 def dense_scores(history: History, query: str) -> Scores:
-    """Cosine of every event, by an exact scan of the persona's vectors in PostgreSQL."""
+    """Cosine of every event's best piece, by an exact scan of the persona's vectors in PostgreSQL."""
     vector = Vector(query_vector(query)).to_text()
     parameters = (vector, history.persona_id, settings.EMBEDDINGS_MODEL, int(history.ids[-1]))
     with connection.cursor() as cursor:
         if history.hidden:
-            cursor.execute(_SIMILARITIES + _OF_THESE, (*parameters, history.ids.tolist()))
+            cursor.execute(_OF_THESE, (*parameters, history.ids.tolist()))
         else:
-            cursor.execute(_SIMILARITIES, parameters)
+            cursor.execute(_ALL, parameters)
         found = cursor.fetchone()[0]
     if found is None or len(found) != len(history):
         have = 0 if found is None else len(found)
@@ -154,9 +155,19 @@ def dense_scores(history: History, query: str) -> Scores:
 
 
 def hybrid_scores(history: History, query: str) -> Scores:
-    """Standardised BM25 plus standardised cosine; within named sessions also what stands beside an event."""
-    own = standardised(history.lexical_scores(query)) + DENSE * standardised(dense_scores(history, query))
-    return with_sessions(history, query, own) if history.session_members else own
+    """The share of the query that an event says, plus its place between the farthest (0) and the nearest event (1).
+
+    So words count by how much of the question the events can say in its own words: one that is put in other
+    words leaves the choice to the vectors. Where sessions are short turns, what stands beside an event counts too.
+    """
+    own = history.lexical_share(query) + from_0_to_1(dense_scores(history, query))
+    return with_sessions(history, query, standardised(own)) if history.session_members else own
+
+
+def from_0_to_1(scores: Scores) -> Scores:
+    """The lowest is 0, the highest 1; all zeros where every score is the same."""
+    span = np.ptp(scores) if len(scores) else 0.0
+    return (scores - scores.min()) / span if span > 0 else np.zeros_like(scores)
 
 
 def _best(history: History, scores: Scores, allowed: NDArray[np.bool_], k: int) -> tuple[Evidence, ...]:

@@ -7,15 +7,19 @@ from bench.search.engines import HistorySearch
 from bench.search.evaluate import Probe
 
 
-def dataset_probes(dataset: Dataset) -> list[Probe]:
-    """One probe a task that has gold events; each searches its persona's history up to the task's moment."""
+def dataset_probes(dataset: Dataset, split: str = "") -> list[Probe]:
+    """One probe a task that has gold events; each searches its persona's history up to the task's moment.
+
+    ``split``: dev, test or "" for both.
+    """
     through = Checkpoint.evidence.through
     gold: dict[int, set[str]] = {}
     rows = through.objects.filter(checkpoint__task__persona__dataset=dataset)
     for task_id, event_id in rows.values_list("checkpoint__task_id", "event_id"):
         gold.setdefault(task_id, set()).add(str(event_id))
     probes = []
-    for task in Task.objects.of_dataset(dataset.pk).order_by("pk"):
+    tasks = Task.objects.of_dataset(dataset.pk)
+    for task in (tasks.filter(persona__split=split) if split else tasks).order_by("pk"):
         if task.pk in gold:
             probes.append(_probe(task, frozenset(gold[task.pk])))
     return probes

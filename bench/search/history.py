@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -16,10 +18,13 @@ from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
 from bench.models import Event
+from bench.search.pieces import PIECE
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
 
 Scores = NDArray[np.float64]
+# The usual values of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009); never tuned here.
+K1, B = 1.2, 0.75
 _TOKEN = re.compile(r"\w+")
 _STOP = frozenset(STOPWORDS_EN)
 _local = threading.local()
@@ -76,16 +81,38 @@ class History:
 
     @cached_property
     def session_members(self) -> tuple[NDArray[np.int64], ...]:
-        """Row numbers of each named session of two or more events."""
+        """Row numbers of each named session of two or more short turns; long texts speak for themselves."""
         groups: dict[str, list[int]] = {}
         for row, session in enumerate(self.sessions):
             if session:
                 groups.setdefault(session, []).append(row)
-        return tuple(np.array(rows) for rows in groups.values() if len(rows) > 1)
+        return tuple(np.array(rows) for rows in groups.values() if len(rows) > 1 and self._are_short(rows))
+
+    def _are_short(self, rows: list[int]) -> bool:
+        """A text of the session fits into one piece, on the average."""
+        return sum(len(self.texts[row]) for row in rows) <= PIECE * len(rows)
 
     def lexical_scores(self, query: str) -> Scores:
         """BM25 of every event, 0 where no word is shared."""
         return index_scores(self.lexical, query, len(self))
+
+    def lexical_share(self, query: str) -> Scores:
+        """How much of the query each event says: 1 for a text of average length with each of its words once.
+
+        Words that no event holds count as asked for, too.
+        """
+        total = sum(self._rarity(word) for word in tokens(query))
+        return self.lexical_scores(query) * ((1 + K1) / total if total else 0.0)
+
+    def _rarity(self, word: str) -> float:
+        """The weight (idf) that the index gives to a word."""
+        held = self.holding[word]
+        return math.log(1 + (len(self) - held + 0.5) / (held + 0.5))
+
+    @cached_property
+    def holding(self) -> Counter[str]:
+        """Word -> how many events hold it."""
+        return Counter(word for stems in self.stems for word in set(stems))
 
 
 def index_scores(index: bm25s.BM25 | None, query: str, size: int) -> Scores:
@@ -100,7 +127,7 @@ def _index(corpus: list[tuple[str, ...]]) -> bm25s.BM25 | None:
     """None where no document has a word."""
     if not any(corpus):
         return None
-    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    index = bm25s.BM25(method="lucene", k1=K1, b=B)
     index.index([list(document) for document in corpus], show_progress=False)
     return index
 

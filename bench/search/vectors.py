@@ -8,10 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 from django.conf import settings
+from django.db import transaction
 from numpy.typing import NDArray
 
 from agents.model.embeddings import EmbeddingClient, Kind
 from bench.models import Event, EventVector, TextVector
+from bench.search.pieces import pieces_of
 from bench.services import services
 from bench.texts import text_sha256
 
@@ -72,7 +74,7 @@ def _store(shas: Sequence[str], rows: Vectors, kind: Kind) -> None:
 
 
 def index_events(persona_ids: Iterable[int], *, progress: Callable[[int, int], None] | None = None) -> int:
-    """Give every event of the personas its vector. Returns how many were new. Safe to run again after a kill."""
+    """Give every event of the personas its vectors. Returns how many were new. Safe to run again after a kill."""
     model = settings.EMBEDDINGS_MODEL
     lacking = Event.objects.filter(persona_id__in=list(persona_ids)).exclude(
         pk__in=EventVector.objects.filter(model=model).values("event_id")
@@ -80,15 +82,19 @@ def index_events(persona_ids: Iterable[int], *, progress: Callable[[int, int], N
     rows = list(lacking.order_by("pk").values_list("pk", "persona_id", "text"))
     if not rows:
         return 0
-    vectors = embed_texts([text for _, _, text in rows], kind="passage", progress=progress)
-    EventVector.objects.bulk_create(
-        (
-            EventVector(event_id=event, persona_id=persona, model=model, vector=vector)
-            for (event, persona, _), vector in zip(rows, vectors, strict=True)
-        ),
-        batch_size=1000,
-        ignore_conflicts=True,
-    )
+    parts = [
+        (event, persona, piece, part) for event, persona, text in rows for piece, part in enumerate(pieces_of(text))
+    ]
+    vectors = embed_texts([part for *_, part in parts], kind="passage", progress=progress)
+    with transaction.atomic():  # an event has all of its pieces or none
+        EventVector.objects.bulk_create(
+            (
+                EventVector(event_id=event, persona_id=persona, model=model, piece=piece, vector=vector)
+                for (event, persona, piece, _), vector in zip(parts, vectors, strict=True)
+            ),
+            batch_size=1000,
+            ignore_conflicts=True,
+        )
     return len(rows)
 
 

@@ -9,8 +9,8 @@ from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventLabel, EventVector, Persona
 from bench.search import HistorySearch
-from bench.search.engines import standardised
-from bench.search.history import forget
+from bench.search.engines import from_0_to_1, standardised
+from bench.search.history import forget, load_history
 from bench.search.vectors import index_events
 
 DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -101,6 +101,62 @@ def test_standardised_scores_have_mean_0_and_deviation_1():
     # 1, 2, 3: mean 2, deviation sqrt(2/3) = 0.8165; (1 - 2) / 0.8165 = -1.2247
     assert standardised(np.array([1.0, 2.0, 3.0])) == pytest.approx([-1.2247, 0, 1.2247], abs=1e-4)
     assert standardised(np.array([5.0, 5.0])).tolist() == [0, 0]
+
+
+def test_nearness_runs_from_the_farthest_event_to_the_nearest():
+    # 0.8, 0.9, 0.85: span 0.1; (0.85 - 0.8) / 0.1 = 0.5
+    assert from_0_to_1(np.array([0.8, 0.9, 0.85])) == pytest.approx([0, 1, 0.5])
+    assert from_0_to_1(np.array([0.8, 0.8])).tolist() == [0, 0]
+
+
+def test_the_lexical_share_is_one_for_an_average_text_with_each_word_of_the_query_once(db: None):
+    forget()
+    # Three texts of two stems each, so each is of average length: a word once weighs idf / (1 + 1.2).
+    events = [ImportedEvent(DAY + timedelta(days=n), "note", t) for n, t in enumerate(("red kite", "red fox", "oak"))]
+    events[2] = ImportedEvent(DAY + timedelta(days=2), "note", "oak elm")
+    pk = write_histories("share", "jsonl", {"ana": events}).personas.get().pk
+    history = load_history(pk, None)
+    assert history.lexical_share("red kite") == pytest.approx([1, 0.4700 / 1.4508, 0], abs=1e-3)
+    # idf of "red" in 2 of 3: ln(1 + 1.5 / 2.5) = 0.4700; of "kite" in 1 of 3: ln(1 + 2.5 / 1.5) = 0.9808
+    assert history.lexical_share("red zebra")[0] == pytest.approx(0.4700 / (0.4700 + np.log(8)), abs=1e-3)
+    # "zebra" is in none: ln(1 + 3.5 / 0.5) = ln 8; it is asked for and not said
+    assert history.lexical_share("of the").tolist() == [0, 0, 0]
+
+
+def test_the_best_piece_of_a_long_text_speaks_for_it(db: None, embeddings: None):
+    forget()
+    filler = "The bins were late again and nobody on the street knew why. " * 40
+    long = filler + "My knee swells whenever I run on asphalt."
+    events = [ImportedEvent(DAY, "chat", long), ImportedEvent(DAY + timedelta(days=1), "chat", filler)]
+    persona = write_histories("long", "jsonl", {"ana": events}).personas.get()
+    index_events([persona.pk])
+    first = Event.objects.filter(persona=persona).earliest("position")
+    assert EventVector.objects.filter(event=first).count() > 4
+    found = HistorySearch(persona.pk, None)("knee hurts after running", k=2, engine=Engine.DENSE)
+    assert found[0].event_id == str(first.pk)
+    assert len(found) == 2
+
+
+def test_long_texts_of_a_session_do_not_speak_for_one_another(db: None):
+    forget()
+    short = [ImportedEvent(DAY + timedelta(hours=n), "chat", f"turn {n}", session="a") for n in range(3)]
+    long = [ImportedEvent(DAY + timedelta(days=1, hours=n), "chat", "word " * 200, session="b") for n in range(3)]
+    pk = write_histories("both", "jsonl", {"ana": short + long}).personas.get().pk
+    assert [rows.tolist() for rows in load_history(pk, None).session_members] == [[0, 1, 2]]
+
+
+def test_deep_search_leaves_texts_that_are_no_turns_as_hybrid_ranks_them(persona: Persona):
+    search = HistorySearch(persona.pk, None)
+    assert texts(search("dentist nuts", k=6, engine=Engine.DEEP)) == texts(search("dentist nuts", k=6))
+
+
+def test_what_breaks_behind_a_search_is_never_the_agents_fault(persona: Persona, monkeypatch):
+    def broken(*_: object) -> None:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr("bench.search.engines.load_history", broken)
+    with pytest.raises(SearchUnavailable, match="dictionary changed size"):
+        HistorySearch(persona.pk, None)("dentist", k=2)
 
 
 @pytest.mark.parametrize("engine", list(Engine))

@@ -10,7 +10,7 @@ from agents.contract import Engine, Evidence
 from bench.importers.histories import locomo_histories, write_histories
 from bench.importers.locomo import Dialogue, read_locomo
 from bench.management.base import JsonCommand
-from bench.models import Dataset, Event, Persona
+from bench.models import Dataset, Event, Persona, Split
 from bench.search import HistorySearch
 from bench.search.evaluate import Probe, evaluate
 from bench.search.gold import dataset_probes
@@ -25,6 +25,8 @@ class Command(JsonCommand):
         parser.add_argument("--source", required=True, choices=["locomo", "dataset"])
         parser.add_argument("--path", help="locomo10.json, for --source locomo")
         parser.add_argument("--dataset", help="name, for --source dataset")
+        parser.add_argument("--dialogues", help="which of LoCoMo's dialogues, such as 1-5; all where it is left out")
+        parser.add_argument("--split", choices=[*Split], help="personas of this split only, for --source dataset")
         parser.add_argument("--engines", default="bm25,dense,hybrid,deep")
         parser.add_argument("--limit", type=int, help="questions, at most")
 
@@ -34,13 +36,13 @@ class Command(JsonCommand):
         if options["source"] == "locomo":
             if not options["path"]:
                 raise ValueError("--path is missing: name the LoCoMo file")
-            dialogues = read_locomo(Path(options["path"]))
+            dialogues = _chosen(read_locomo(Path(options["path"])), options["dialogues"])
             probes, skipped = _locomo_probes(dialogues, self.say)
         else:
             dataset = Dataset.objects.newest(options["dataset"] or "")
             if dataset is None:
                 raise ValueError(f"unknown dataset {options['dataset']!r}")
-            probes, skipped = dataset_probes(dataset), []
+            probes, skipped = dataset_probes(dataset, options["split"] or ""), []
         probes = probes[: options["limit"]]
         if not probes:
             reasons = "; ".join(f"{entry['row']}: {entry['reason']}" for entry in skipped[:5])
@@ -65,6 +67,18 @@ def _engine(name: str) -> Engine:
         return Engine(name.strip())
     except ValueError as error:
         raise ValueError(f"unknown engine {name!r}; allowed: {', '.join(Engine)}") from error
+
+
+def _chosen(dialogues: tuple[Dialogue, ...], asked: str | None) -> tuple[Dialogue, ...]:
+    """The dialogues numbered "3" or "1-5", counted from 1."""
+    if asked is None:
+        return dialogues
+    first, _, last = asked.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()) or not 1 <= int(first) <= int(last or first):
+        raise ValueError(f"--dialogues {asked!r}: use one number or a range such as 1-5")
+    if int(last or first) > len(dialogues):
+        raise ValueError(f"--dialogues {asked!r}: the file holds {len(dialogues)} dialogues")
+    return dialogues[int(first) - 1 : int(last or first)]
 
 
 def _locomo_probes(dialogues: tuple[Dialogue, ...], say: Any) -> tuple[list[Probe], list[dict[str, str]]]:
