@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
@@ -107,6 +110,25 @@ def test_nearness_runs_from_the_farthest_event_to_the_nearest():
     # 0.8, 0.9, 0.85: span 0.1; (0.85 - 0.8) / 0.1 = 0.5
     assert from_0_to_1(np.array([0.8, 0.9, 0.85])) == pytest.approx([0, 1, 0.5])
     assert from_0_to_1(np.array([0.8, 0.8])).tolist() == [0, 0]
+
+
+@given(st.lists(st.floats(-1, 1), max_size=30))
+def test_nearness_keeps_the_order_and_the_ties_of_the_cosines(cosines: list[float]):
+    near = from_0_to_1(np.array(cosines))
+    assert len(near) == len(cosines)
+    assert ((near >= 0) & (near <= 1)).all()
+    for one, other in pairwise(np.argsort(cosines)):
+        assert near[one] <= near[other]
+        assert cosines[one] != cosines[other] or near[one] == near[other]
+
+
+def test_hybrid_finds_the_only_event_of_a_history_and_nothing_in_an_empty_one(db: None, embeddings: None):
+    forget()
+    alone = {"ana": [ImportedEvent(DAY, "note", "red kite")]}
+    pk = write_histories("alone", "jsonl", alone).personas.get().pk
+    index_events([pk])
+    assert texts(HistorySearch(pk, None)("zebra", k=3)) == ["red kite"]
+    assert HistorySearch(pk, DAY - timedelta(days=1))("zebra", k=3) == ()
 
 
 def test_the_lexical_share_is_one_for_an_average_text_with_each_word_of_the_query_once(db: None):
