@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from agents.contract import Engine, Evidence, SearchUnavailable, ServiceAway
-from agents.model.embeddings import EmbeddingUnavailable
+from agents.model.embeddings import EmbeddingError, EmbeddingUnavailable
 from bench.database import is_away, release_connection
 from bench.search.deep import deep_search
 from bench.search.history import History, Scores, load_history
@@ -31,6 +31,10 @@ _SIMILARITIES = """
 """
 _ALL = _SIMILARITIES.format("")
 _OF_THESE = _SIMILARITIES.format("AND event_id = ANY(%s)")
+
+
+class VectorsMissing(Exception):
+    """Events of the history were never embedded; the message says how to do it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class HistorySearch:
     def _our_fault(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # the border to the agent: whatever breaks behind it is ours
+        except (DatabaseError, InterfaceError, EmbeddingError, EmbeddingsMissing, VectorsMissing) as error:
             text = f"the history of persona {self.persona_id} cannot be searched: {error}"
             if isinstance(error, EmbeddingUnavailable | EmbeddingsMissing):
                 raise ServiceAway("embeddings", text) from error
@@ -147,7 +151,7 @@ def dense_scores(history: History, query: str) -> Scores:
         found = cursor.fetchone()[0]
     if found is None or len(found) != len(history):
         have = 0 if found is None else len(found)
-        raise LookupError(
+        raise VectorsMissing(
             f"{have} of {len(history)} events of persona {history.persona_id} have vectors of "
             f"{settings.EMBEDDINGS_MODEL}; run `manage.py embed_events`"
         )

@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """A long text gets one vector a piece. What was embedded whole goes; `embed_events` embeds it in pieces."""
 
     dependencies = [
-        ("bench", "0013_event_text_index"),
+        ("bench", "0015_endpoints_without_a_system_role"),
     ]
 
     operations = [
