@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from bench.catalogue.schema import (
     State,
 )
 from bench.catalogue.texts import Text
-from bench.catalogue.words import content_stems, similarity
+from bench.catalogue.words import content_stems, holds_phrase, similarity
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 DOMAINS = (
@@ -216,7 +216,7 @@ def _cue_faults(name: str, dimension: Dimension, catalogue: Catalogue) -> Iterat
     own = content_stems(f"{dimension.slug.replace('_', ' ')} {dimension.name}")
     for value in dimension.values:
         forbidden = own | content_stems(f"{value.slug.replace('_', ' ')} {value.label}")
-        cues = [*value.cues, *_condition_cues(dimension, value.slug)]
+        cues = [*value.cues, *value.against, *_condition_cues(dimension, value.slug)]
         for cue in cues:
             shared = forbidden & content_stems(cue.text)
             if shared:
@@ -224,6 +224,9 @@ def _cue_faults(name: str, dimension: Dimension, catalogue: Catalogue) -> Iterat
         for first, second in combinations(cues, 2):
             if similarity(first.text, second.text) >= NEAR_COPY:
                 yield f"{name}: {value.slug}: near copies: {first.text!r} and {second.text!r}"
+        for text, other in product(value.against, dimension.values):
+            if other is not value and holds_phrase(text.text, other.label):
+                yield f"{name}: {value.slug}: a text against it names {other.slug!r}, which stays open: {text.text!r}"
     for condition in dimension.conditions:
         if condition.when not in catalogue.conditions:
             allowed = ", ".join(catalogue.conditions)
@@ -320,7 +323,7 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
         for dimension in data.dimensions.values():
             place = f"{slug}/dimensions/{dimension.slug}.yaml"
             for value in dimension.values:
-                yield from ((place, cue) for cue in value.cues)
+                yield from ((place, cue) for cue in [*value.cues, *value.against])
             for condition in dimension.conditions:
                 yield from ((place, cue) for cue in [*condition.cues.when, *condition.cues.otherwise])
             yield from ((place, reason) for drift in dimension.drifts for reason in drift.told)

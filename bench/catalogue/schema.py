@@ -32,12 +32,15 @@ class DistractorKind(StrEnum):
 
 
 class Value(Authored):
+    """``against``: texts which show that this value is out, and which leave every other value open."""
+
     slug: Slug
     label: Prose
     description: Prose
     needs: tuple[Fact, ...] = ()
     excludes: tuple[Fact, ...] = ()
     cues: tuple[Text, ...]
+    against: tuple[Text, ...] = ()
 
     def open_to(self, facts: frozenset[str]) -> bool:
         """Whether somebody of whom these facts hold can hold the value at all."""
@@ -53,6 +56,8 @@ class Value(Authored):
         for split in ("dev", "test"):
             if len(of_split(self.cues, split)) < MIN_SPLIT_CUES:
                 raise ValueError(f"value {self.slug!r} has fewer than {MIN_SPLIT_CUES} cues for {split}")
+            if self.against and len(of_split(self.against, split)) < MIN_SPLIT_CUES:
+                raise ValueError(f"value {self.slug!r} has fewer than {MIN_SPLIT_CUES} texts against it for {split}")
         return self
 
 

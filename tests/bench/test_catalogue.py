@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bench.catalogue import Catalogue, CatalogueError, load_catalogue
 from bench.catalogue.load import DATA, DOMAINS, all_texts
 from bench.catalogue.store import store_catalogue
+from bench.catalogue.texts import of_split
 from bench.catalogue.words import content_stems, holds_phrase, similarity
 from bench.models import Dimension, Scenario
 
@@ -88,6 +89,45 @@ def test_too_few_cues_are_refused_with_file_and_number(data: Path):
     message = faults(data)
     assert "travel/dimensions/seat.yaml" in message
     assert "has 4 cues; at least 5" in message
+
+
+AGAINST = [
+    {"channel": "chat", "text": text}
+    for text in ("climbed over two knees again", "asked him to get up", "held it for an hour", "no sleep", "rang twice")
+]
+
+
+def against(texts: list[dict[str, str]]):
+    def add(content) -> None:
+        content["values"][0]["against"] = texts
+
+    return add
+
+
+def test_texts_against_a_value_are_dealt_out_to_the_splits_like_cues(data: Path):
+    change(data, SEAT, against(AGAINST))
+    value = load_catalogue(data).dimension("travel.seat").values[0]
+    assert [text.text for text in of_split(value.against, "dev")] == [text["text"] for text in AGAINST[:2]]
+    assert [text.text for text in of_split(value.against, "test")] == [text["text"] for text in AGAINST[2:]]
+
+
+def test_texts_against_a_value_need_two_for_each_split(data: Path):
+    change(data, SEAT, against(AGAINST[:3]))  # three: one for dev, two for test
+    assert "fewer than 2 texts against it for dev" in faults(data)
+
+
+def test_a_text_against_a_value_names_neither_it_nor_another(data: Path):
+    own, other = (value["label"] for value in yaml.safe_load((data / SEAT).read_text())["values"][:2])
+    change(data, SEAT, against([*AGAINST, {"channel": "note", "text": f"no {own} for me"}]))
+    assert "away: 'no" in faults(data)
+    change(data, SEAT, against([*AGAINST, {"channel": "note", "text": f"took the {other}, then."}]))
+    assert "which stays open: 'took the" in faults(data)
+
+
+def test_a_text_against_a_value_stands_nowhere_else(data: Path):
+    cue = yaml.safe_load((data / SEAT).read_text())["values"][1]["cues"][0]["text"]
+    change(data, SEAT, against([*AGAINST, {"channel": "note", "text": cue}]))
+    assert "the same text stands in" in faults(data)
 
 
 def test_an_unknown_channel_is_refused_and_the_allowed_ones_are_listed(data: Path):
