@@ -9,6 +9,7 @@ from typing import Any
 
 from agents.registry import resolve
 from bench.results.measures import HEADLINE_COVERAGE
+from bench.statistics.intervals import ROUNDING
 
 DASH = "–"
 MINUS = "−"
@@ -17,10 +18,12 @@ Measure = Mapping[str, Any]
 
 
 def share(value: object) -> str:
-    """0.78; <0.01 and >0.99 for what is not quite 0 or 1; a dash for None and for a missing key of a template."""
+    """0.78, or −0.03; <0.01 and >0.99 for what is not quite 0 or 1; a dash for None and for what a template misses."""
     if not isinstance(value, float | int):
         return DASH
-    if 0 < value < 0.005:
+    if value < 0:
+        return f"{MINUS}{share(-value)}" if value < -ROUNDING else share(0)
+    if ROUNDING < value < 0.005:
         return "<0.01"
     return ">0.99" if 0.995 <= value < 1 else f"{value:.2f}"
 
@@ -29,7 +32,7 @@ def signed(value: float | None) -> str:
     """+0.20 or −0.03, with a real minus sign; a difference that is not nothing is never written as 0.00."""
     if value is None:
         return DASH
-    return f"{'+' if value > 0 else MINUS}{share(abs(value))}" if value else share(0)
+    return f"{'+' if value > 0 else MINUS}{share(abs(value))}" if abs(value) > ROUNDING else share(0)
 
 
 def interval(measure: Measure, *, sign: bool = False) -> str:

@@ -1,37 +1,46 @@
-"""Means and paired differences with 95% intervals clustered by persona. Deterministic.
+"""Means, counts and paired differences with 95% intervals clustered by persona. Deterministic.
 
-One method for both: the cluster-robust variance of the mean (CR1, as for a
-regression on a constant), put into Wilson's score interval as an effective
-number of observations, never more than independent values would give. It
-stays within the range, does not collapse at 0 or 1, one success more never
-lowers its upper bound from 0 of n to 1 of n, and it needs no draws.
-docs/scoring.md gives the formula.
+All rest on the cluster-robust variance of a mean (CR1, as for a regression on
+a constant), never below that of independent values. Shares and counts put it
+into a score interval as an effective number of observations; differences add
+two observations to the sample. No interval leaves the range of its values or
+collapses where nothing varies, and one success more never lowers an upper
+bound. No draws are needed. docs/scoring.md gives the formulas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12  # a sum of parts of one that is nearer to 0 is 0
+
+
+class MeasureJson(TypedDict):
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A mean in 0..1 with its interval; all None where n is 0. ``n``: scored values."""
+    """A mean with its interval; all None where n is 0. ``n``: scored values."""
 
     mean: float | None
     low: float | None
     high: float | None
     n: int
 
-    def to_json(self) -> dict[str, float | int | None]:
+    def to_json(self) -> MeasureJson:
         """``{"mean", "low", "high", "n"}``."""
-        return asdict(self)
+        return MeasureJson(mean=self.mean, low=self.low, high=self.high, n=self.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,26 @@ def clustered_mean(values: Sequence[float | None], clusters: Sequence[Hashable],
     return Measure(float(known.mean()), low, high, len(known))
 
 
+def clustered_count(values: Sequence[float | None], clusters: Sequence[Hashable], confidence: float = 0.95) -> Measure:
+    """Mean of counts (each 0 or more) and its interval, as ``clustered_mean``: the score interval of a Poisson mean.
+
+    One persona alone gives no upper bound, so low is 0 and high None.
+    """
+    known, codes = _scored(values, clusters)
+    if not len(known):
+        return Measure(None, None, None, 0)
+    if (known < 0).any():
+        raise ValueError(f"value {known.min()} is below 0")
+    mean, groups = float(known.mean()), int(codes.max()) + 1
+    if groups < 2:
+        return Measure(mean, 0.0, None, len(known))
+    variance = _variance_of_mean(known, codes, mean)
+    effective = mean / variance if variance > ROUNDING else float(len(known))
+    t = _quantile(groups, confidence)
+    centre, half = mean + t**2 / (2 * effective), t * np.sqrt(mean / effective + t**2 / (4 * effective**2))
+    return Measure(mean, max(0.0, min(float(centre - half), mean)), float(centre + half), len(known))
+
+
 def paired_difference(
     a: Sequence[float | None],
     b: Sequence[float | None],
@@ -77,6 +106,7 @@ def paired_difference(
 ) -> Difference:
     """Mean of a[i] - b[i] over the items that both have scored, clustered by persona.
 
+    One persona alone gives the interval -1..1.
     p flips the sign of whole personas: exact where all flips are at most
     ``draws``, else that many random ones, counting the observed one.
     Distinguishable needs p < 1 - confidence and an interval without 0. For
@@ -89,10 +119,11 @@ def paired_difference(
     if not len(known):
         return Difference(None, None, None, 0, None, False)
     _require_range(known, -1, 1)
-    low, high = (2 * bound - 1 for bound in _interval((known + 1) / 2, codes, confidence))
+    low, high = _difference_interval(known, codes, confidence)
     p = _sign_flip_p(np.bincount(codes, known).astype(float), draws, seed)
     distinct = p < 1 - confidence and not low <= 0 <= high
-    return Difference(float(known.mean()), low, high, len(known), p, distinct)
+    mean = float(known.mean())
+    return Difference(mean if abs(mean) > ROUNDING else 0.0, low, high, len(known), p, distinct)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -125,20 +156,44 @@ def _interval(values: Floats, codes: npt.NDArray[np.int64], confidence: float) -
     if groups < 2:
         return 0.0, 1.0
     mean = float(values.mean())
-    residuals = np.bincount(codes, values - mean)
-    between = groups / (groups - 1) * float((residuals**2).sum()) / len(values) ** 2
-    # Never narrower than independent values would be: few personas make the variance between them unsteady.
-    variance = max(between, float(values.var(ddof=1)) / len(values))
+    variance = _variance_of_mean(values, codes, mean)
     spread = mean * (1 - mean)
     # Without any variation nothing says that a persona's values hang together. Korn and Graubard 1998, Surv. Methodol.
-    effective = spread / variance if variance > 1e-12 and spread > 0 else float(len(values))
-    t = float(stdtrit(groups - 1, (1 + confidence) / 2))
-    return wilson(mean, effective, t)
+    effective = spread / variance if variance > ROUNDING and spread > 0 else float(len(values))
+    return wilson(mean, effective, _quantile(groups, confidence))
+
+
+def _difference_interval(gaps: Floats, codes: npt.NDArray[np.int64], confidence: float) -> tuple[float, float]:
+    """Bounds in -1..1. Half a pair joins each cell of the 2 x 2 table of pass and fail: +1, -1, and 0 twice.
+
+    So pairs that never differ have a width that shrinks as 1 / n. Agresti and Min 2005, Stat. Med. 24.
+    """
+    groups, n = int(codes.max()) + 1, len(gaps)
+    if groups < 2:
+        return -1.0, 1.0
+    mean = float(gaps.sum()) / (n + 2)
+    added = ((1 - mean) ** 2 + (1 + mean) ** 2) / 2 + mean**2
+    variance = (_variance_of_mean(gaps, codes, mean) * n**2 + added) / (n + 2) ** 2
+    half = _quantile(groups, confidence) * float(np.sqrt(variance))
+    return max(-1.0, mean - half), min(1.0, mean + half)
+
+
+def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], centre: float) -> float:
+    """CR1 around ``centre``; never less than independent values would give: few personas make it unsteady."""
+    groups, n = int(codes.max()) + 1, len(values)
+    residuals = np.bincount(codes, values - centre)
+    between = groups / (groups - 1) * float((residuals**2).sum()) / n**2
+    return max(between, float(((values - centre) ** 2).sum()) / (n - 1) / n)
+
+
+def _quantile(groups: int, confidence: float) -> float:
+    """Of the t distribution with as many degrees of freedom as personas less one."""
+    return float(stdtrit(groups - 1, (1 + confidence) / 2))
 
 
 def _sign_flip_p(sums: Floats, draws: int, seed: int) -> float:
     """Two-sided p of the sum of cluster sums under random signs. A cluster with sum 0 does not matter."""
-    sums = sums[np.abs(sums) > 1e-12]
+    sums = sums[np.abs(sums) > ROUNDING]
     observed = abs(float(sums.sum())) - 1e-9
     if len(sums) < 63 and 2 ** len(sums) <= draws:
         bits = np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import TypedDict
+
+from bench.statistics.intervals import Measure, MeasureJson, clustered_mean
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
@@ -36,16 +39,35 @@ def _validate(n: int, c: int, k: int) -> None:
         raise ValueError(f"{c} successes of {n} trials; 0 <= successes <= trials is right")
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """Means over tasks, 0..1, or all None with the ``reason`` why they are withheld."""
-
+class RepeatsJson(TypedDict):
     k: int
-    mean_at_k: float | None
-    pass_at_k: float | None
-    pass_hat_k: float | None
+    mean_at_k: MeasureJson
+    pass_at_k: MeasureJson
+    pass_hat_k: MeasureJson
     tasks: int
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Means over tasks, 0..1, each with its interval, or without values and with the ``reason`` why."""
+
+    k: int
+    mean_at_k: Measure
+    pass_at_k: Measure
+    pass_hat_k: Measure
+    tasks: int
+    reason: str | None
+
+    def to_json(self) -> RepeatsJson:
+        return RepeatsJson(
+            k=self.k,
+            mean_at_k=self.mean_at_k.to_json(),
+            pass_at_k=self.pass_at_k.to_json(),
+            pass_hat_k=self.pass_hat_k.to_json(),
+            tasks=self.tasks,
+            reason=self.reason,
+        )
 
 
 def mean_at_k(trials: Sequence[bool | None], k: int) -> float | None:
@@ -58,10 +80,10 @@ def mean_at_k(trials: Sequence[bool | None], k: int) -> float | None:
     return None if len(scored) < k else sum(scored) / len(scored)
 
 
-def over_tasks(trials: Sequence[Sequence[bool | None]], k: int) -> Repeats:
-    """All three measures over tasks, each task weighing the same.
+def over_tasks(trials: Sequence[Sequence[bool | None]], clusters: Sequence[Hashable], k: int) -> Repeats:
+    """All three measures over tasks, each task weighing the same, with intervals clustered by persona.
 
-    ``trials[i]`` are the outcomes of task i, None where unscored. A task with
+    ``trials[i]`` are the outcomes of task i, None where unscored; ``clusters[i]`` is its persona. A task with
     fewer than k scored trials withholds all three: dropping it would favour
     methods that crash on hard tasks.
     """
@@ -70,16 +92,15 @@ def over_tasks(trials: Sequence[Sequence[bool | None]], k: int) -> Repeats:
     scored = [[trial for trial in task if trial is not None] for task in trials]
     short = sum(len(task) < k for task in scored)
     if short or not scored:
-        reason = f"{short} of {len(scored)} tasks have fewer than {k} scored trials"
-        reason = reason if scored else "there are no tasks"
-        return Repeats(k, None, None, None, len(scored), reason)
+        reason = f"{short} of {len(scored)} tasks have fewer than {k} scored trials" if scored else "there are no tasks"
+        nothing = Measure(None, None, None, 0)
+        return Repeats(k, nothing, nothing, nothing, len(scored), reason)
     counts = [(len(task), sum(task)) for task in scored]
-    total = len(counts)
     return Repeats(
         k,
-        sum(c / n for n, c in counts) / total,
-        sum(1 - comb(n - c, k) / comb(n, k) for n, c in counts) / total,
-        sum(comb(c, k) / comb(n, k) for n, c in counts) / total,
-        total,
+        clustered_mean([c / n for n, c in counts], clusters),
+        clustered_mean([pass_at_k(n, c, k) for n, c in counts], clusters),
+        clustered_mean([pass_hat_k(n, c, k) for n, c in counts], clusters),
+        len(counts),
         None,
     )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.statistics.intervals import Measure, clustered_mean, holm, paired_difference, wilson
+from bench.statistics.intervals import Measure, clustered_count, clustered_mean, holm, paired_difference, wilson
 
 
 def test_interval_follows_the_formula_by_hand():
@@ -138,6 +138,85 @@ def test_a_clear_difference_is_distinguishable_and_changes_sign_when_swapped():
     assert ab.words == "distinguishable"
     assert (ba.difference, ba.low, ba.high) == pytest.approx((-ab.difference, -ab.high, -ab.low))
     assert ab == paired_difference(a, b, personas)
+
+
+def test_pairs_that_never_differ_bound_the_difference_as_one_over_n_and_not_as_its_root():
+    # 214 pairs of 27 personas, none differs. Two pairs join: n + 2 = 216, mean 0, added ((1)^2 + (1)^2) / 2 + 0 = 1.
+    # V = (0 + 1) / 216^2; t(26) = 2.05553; half = 2.05553 / 216 = .009516. As a share of one half it was .14.
+    same = paired_difference([1] * 214, [1] * 214, [pair % 27 for pair in range(214)])
+    assert (same.difference, same.p, same.n) == (0, 1, 214)
+    assert (same.low, same.high) == pytest.approx((-0.009516, 0.009516), abs=1e-6)
+
+
+def test_the_interval_of_a_difference_follows_the_formula_by_hand():
+    # Four personas with two pairs each, differences 1 0, 0 0, -1 1, 1 0: their sum is 2, mean' = 2 / (8 + 2) = .2
+    # residuals by persona .6, -.4, -.4, .6: 4/3 * (.36 + .16 + .16 + .36) = 1.38667
+    # independent values: squares .64 + .04 + .04 + .04 + 1.44 + .64 + .64 + .04 = 3.52, times 8/7 = 4.02286, is more
+    # added: (.8^2 + 1.2^2) / 2 + .2^2 = 1.08; V = (4.02286 + 1.08) / 10^2 = .0510286, root .225895
+    # t(3) = 3.18245; half = .718899; .2 - .718899 = -.518899, .2 + .718899 = .918899
+    gaps = [1, 0, 0, 0, -1, 1, 1, 0]
+    found = paired_difference([max(gap, 0) for gap in gaps], [max(-gap, 0) for gap in gaps], list("aabbccdd"))
+    assert found.difference == pytest.approx(0.25)
+    assert (found.low, found.high) == pytest.approx((-0.518899, 0.918899), abs=1e-5)
+
+
+def test_one_pair_that_differs_never_narrows_the_interval():
+    personas = [pair // 3 for pair in range(27)]
+    none = paired_difference([1] * 27, [1] * 27, personas)
+    one = paired_difference([1] * 27, [0] + [1] * 26, personas)
+    # t(8) = 2.30600; 2.30600 / 29 = .079517 with none, more with one
+    assert none.high == pytest.approx(0.079517, abs=1e-6)
+    assert one.high > none.high
+    assert one.high - one.low > none.high - none.low
+
+
+@given(st.lists(st.tuples(st.sampled_from([-1, -0.5, 0, 0.25, 1]), st.integers(0, 5)), min_size=1, max_size=40))
+def test_the_interval_of_a_difference_holds_it_and_turns_with_it(rows):
+    a, b = [max(gap, 0) for gap, _ in rows], [max(-gap, 0) for gap, _ in rows]
+    personas = [persona for _, persona in rows]
+    found, turned = (paired_difference(*sides, personas, draws=10) for sides in ((a, b), (b, a)))
+    assert -1 <= found.low <= found.difference <= found.high <= 1
+    assert (turned.difference, turned.low, turned.high) == pytest.approx((-found.difference, -found.high, -found.low))
+
+
+def test_a_difference_of_parts_that_add_up_to_nothing_is_exactly_nothing():
+    # .1 + .2 - .3 leaves 5.6e-17 in floating point
+    found = paired_difference([0.1, 0.2, 0.0], [0.0, 0.0, 0.3], "abc")
+    assert found.difference == 0
+
+
+@pytest.mark.parametrize(("discordant", "truth"), [(0.02, 0.0), (0.05, 0.02), (0.3, 0.1)])
+def test_the_interval_of_a_difference_covers_the_truth_also_where_pairs_rarely_differ(discordant, truth):
+    rng = np.random.default_rng(4)
+    better, worse = (discordant + truth) / 2, (discordant - truth) / 2
+    personas = np.repeat(np.arange(30), 4).tolist()
+    covered = 0
+    for _ in range(500):
+        drawn = rng.random(120)
+        a, b = drawn < better, (drawn >= better) & (drawn < better + worse)
+        found = paired_difference(a.astype(float).tolist(), b.astype(float).tolist(), personas, draws=10)
+        covered += found.low <= truth <= found.high
+    assert covered / 500 >= 0.93
+
+
+def test_the_interval_of_a_count_follows_the_formula_by_hand():
+    # Three personas with counts 2 0, 1 0, 0 0: mean .5; residual sums 1, 0, -1: 3/2 * 2 / 36 = .083333
+    # independent values: (2.25 + .25 + .25 + .25 + .25 + .25) / 5 / 6 = .116667 is more; n* = .5 / .116667 = 4.285714
+    # t(2) = 4.30265, t^2 = 18.51282; centre .5 + 18.51282 / (2 * 4.285714) = 2.659829
+    # half 4.30265 * sqrt(.5 / 4.285714 + 18.51282 / (4 * 4.285714^2)) = 2.612408 (root .607162)
+    found = clustered_count([2, 0, 1, 0, 0, 0], list("aabbcc"))
+    assert (found.mean, found.n) == (0.5, 6)
+    assert (found.low, found.high) == pytest.approx((0.047421, 5.272237), abs=2e-5)
+
+
+def test_no_count_at_all_leaves_room_above_and_one_persona_bounds_nothing():
+    # 0 of 27 in nine personas: n* = 27, t(8)^2 = 5.31765; high = 5.31765 / 27 = .196950
+    none = clustered_count([0] * 27, [task // 3 for task in range(27)])
+    assert (none.mean, none.low, none.high) == (0, 0, pytest.approx(0.19695, abs=1e-5))
+    assert clustered_count([3, 1], "aa") == Measure(2.0, 0.0, None, 2)
+    assert clustered_count([None], "a") == Measure(None, None, None, 0)
+    with pytest.raises(ValueError, match="below 0"):
+        clustered_count([-1], "a")
 
 
 def test_pairs_with_a_missing_side_are_left_out():

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.statistics.repeats import Repeats, mean_at_k, over_tasks, pass_at_k, pass_hat_k
+from bench.statistics.intervals import clustered_mean
+from bench.statistics.repeats import mean_at_k, over_tasks, pass_at_k, pass_hat_k
 
 
 def test_pass_at_k_by_hand():
@@ -40,16 +41,28 @@ def test_impossible_counts_are_refused(arguments):
 
 def test_over_tasks_averages_tasks():
     # task 1: 2 of 2; task 2: 1 of 2. mean (1 + .5)/2; pass@2 (1 + 1)/2; pass^2 (1 + 0)/2
-    assert over_tasks([[True, True], [True, False]], 2) == Repeats(2, 0.75, 1.0, 0.5, 2, None)
+    found = over_tasks([[True, True], [True, False]], "ab", 2)
+    assert (found.mean_at_k.mean, found.pass_at_k.mean, found.pass_hat_k.mean) == (0.75, 1.0, 0.5)
+    assert (found.k, found.tasks, found.reason) == (2, 2, None)
+
+
+def test_repeats_have_the_interval_of_their_tasks_by_persona():
+    trials = [[True, True], [True, False], [False, False], [True, True]]
+    found = over_tasks(trials, "aabb", 2)
+    # of each task c / 2; C(c, 2) / C(2, 2); 1 - C(2 - c, 2) / C(2, 2)
+    assert found.mean_at_k == clustered_mean([1, 0.5, 0, 1], "aabb")
+    assert found.pass_hat_k == clustered_mean([1, 0, 0, 1], "aabb")
+    assert found.pass_at_k == clustered_mean([1, 1, 0, 1], "aabb")
+    assert found.to_json()["pass_hat_k"].keys() == {"mean", "low", "high", "n"}
 
 
 def test_missing_trials_withhold_all_three_and_say_how_many():
-    result = over_tasks([[True, None], [True, False]], 2)
-    assert (result.mean_at_k, result.pass_at_k, result.pass_hat_k) == (None, None, None)
+    result = over_tasks([[True, None], [True, False]], "ab", 2)
+    assert (result.mean_at_k.mean, result.pass_at_k.mean, result.pass_hat_k.mean) == (None, None, None)
     assert result.reason == "1 of 2 tasks have fewer than 2 scored trials"
-    assert over_tasks([], 1).reason == "there are no tasks"
+    assert over_tasks([], [], 1).reason == "there are no tasks"
     with pytest.raises(ValueError, match="k is 0"):
-        over_tasks([], 0)
+        over_tasks([], [], 0)
 
 
 def test_mean_at_k_needs_k_scored_trials():

@@ -29,6 +29,15 @@ def test_a_difference_carries_its_sign_and_zero_has_none():
     assert numbers.signed(0.0) == "0.00"
 
 
+def test_a_difference_of_nothing_has_no_sign_whatever_is_left_of_its_sum():
+    # what floating point leaves of .1 + .2 - .3, either way round, and minus zero
+    assert [numbers.signed(value) for value in (5.6e-17, -5.6e-17, -0.0)] == ["0.00"] * 3
+    assert numbers.signed(0.001) == "+<0.01"
+    assert numbers.share(-5.6e-17) == "0.00"
+    assert numbers.share(-0.034) == "−0.03"
+    assert numbers.interval({"low": -0.001, "high": 0.001}, sign=True) == "(−<0.01 to +<0.01)"
+
+
 def test_94_9_percent_of_coverage_does_not_read_as_95():
     # 949 of 1000 is below the limit, and its percentage is cut, not rounded
     assert (
