@@ -19,7 +19,7 @@ from pydantic import create_model
 from agents.contract import Outage
 from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
-from bench.results.report import compute, results_of
+from bench.results.report import results_of
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
@@ -256,13 +256,17 @@ def change_budget(request: HttpRequest, run_id: int, change: RunChange) -> dict[
 
 
 @api.get("/runs/{run_id}/results")
-def show_results(request: HttpRequest, run_id: int, view: str = "combined", split: str = "") -> dict[str, Any]:
-    """Cells and paired differences. ``view``: combined, ai or human; ``split``: dev, test or empty."""
+def show_results(
+    request: HttpRequest, run_id: int, view: str = "combined", split: str = "", action: str = ""
+) -> dict[str, Any]:
+    """Cells and paired differences. ``view``: combined, ai or human; ``split``: dev, test or empty; ``action``:
+    generate, call_api or empty."""
     _results_only(request)
     run = _get_run(run_id)
-    if view not in {"combined", "ai", "human"} or split not in {"", "dev", "test"}:
-        raise HttpError(422, "view is combined, ai or human; split is dev, test or left out")
-    found = results_of(run) if (view, split) == ("combined", "") else compute(run, view, split)
+    try:
+        found = results_of(run, view, split, action)
+    except ValueError as error:
+        raise HttpError(422, str(error)) from error
     return {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **found}
 
 

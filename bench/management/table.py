@@ -1,64 +1,90 @@
-"""The results table for a terminal."""
+"""The results tables for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
 
 from bench.models import Run
 from bench.pages import numbers
+from bench.results.cells import Cell, Part
+from bench.results.report import Results
+from bench.statistics.intervals import MeasureJson
 
-_COLUMNS = (
-    ("behaviour accuracy", "behaviour_accuracy"),
-    ("preference satisfaction", "preference_satisfaction"),
-    ("task success", "task_success"),
-)
+_COLUMNS = ("behaviour accuracy", "preference satisfaction", "task success")
+_WIDE = 26
+_LEGEND = "in brackets: 95% interval, clustered by persona; n stands where it is not the number evaluated"
 
 
-def results_table(run: Run, results: dict[str, Any]) -> str:
-    """One line a method: each measure with its 95% interval, and both denominators."""
+class SweepRun(TypedDict):
+    """A finished run at one share of noise."""
+
+    noise: float
+    simulated: bool
+    cells: list[Cell]
+
+
+def results_table(run: Run, results: Results) -> str:
+    """One line a method and, below it, one a kind of action: measures with interval and n, and both denominators."""
     mark = (
         "  SIMULATED: what the evidence of a method allows an ideal reader, not how a model does"
         if run.simulated
         else ""
     )
     lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", ""]
-    header = f"{'method':24}" + "".join(f"{title:>26}" for title, _ in _COLUMNS)
-    lines += [header + f"{'evaluated/planned':>20}{'errors':>8}{'recall':>8}", "-" * (len(header) + 36)]
+    header = f"{'method':24}" + "".join(f"{title:>{_WIDE}}" for title in (*_COLUMNS, "recall"))
+    header += f"{'evaluated/planned':>20}{'errors':>8}"
+    lines += [header, "-" * len(header)]
     for cell in results["cells"]:
-        why = numbers.withheld(cell)
-        measures = "".join(f"{numbers.DASH if why else _measure(cell[name]):>26}" for _, name in _COLUMNS)
-        denominators = f"{cell['evaluated']}/{cell['planned']}"
-        recall = numbers.share(cell["evidence_recall"])
-        lines.append(f"{cell['method']:24}{measures}{denominators:>20}{cell['errors']:>8}{recall:>8}")
-        lines += [
-            _action_line(action, part) for action, part in cell["by_action"].items() if len(cell["by_action"]) > 1
-        ]
-    withheld = [f"{cell['method']}: {why}" for cell in results["cells"] if (why := numbers.withheld(cell))]
-    return "\n".join(["", *lines, "", "in brackets: 95% interval, clustered by persona", *withheld, ""])
+        lines += [_line(name, part) for name, part in _with_parts(cell)]
+    withheld = [
+        f"{cell['method']}{name if name.startswith(' ') else ''}: {why}"
+        for cell in results["cells"]
+        for name, part in _with_parts(cell)
+        if (why := numbers.withheld(part))
+    ]
+    return "\n".join(["", *lines, "", _LEGEND, *withheld, ""])
 
 
-def _action_line(action: str, part: Mapping[str, Any]) -> str:
-    """The tasks of one kind of action, below their method."""
-    why = numbers.withheld(part)
-    measures = "".join(f"{numbers.DASH if why else _measure(part[name]):>26}" for _, name in _COLUMNS)
-    return f"  {numbers.action_words(action):22}{measures}{str(part['evaluated']) + '/' + str(part['planned']):>20}"
+def _with_parts(cell: Cell) -> Iterator[tuple[str, Part]]:
+    """The method, and indented its tasks of each kind of action where there are two."""
+    yield cell["method"], cell
+    if len(cell["by_action"]) > 1:
+        for action, part in cell["by_action"].items():
+            yield f"  {numbers.action_words(action)}", part
 
 
-def _measure(measure: dict[str, Any]) -> str:
-    return f"{numbers.share(measure['mean'])} {numbers.interval(measure)}".strip()
+def _line(name: str, part: Part) -> str:
+    measures = (part["behaviour_accuracy"], part["preference_satisfaction"], part["task_success"])
+    shown = [numbers.DASH if numbers.withheld(part) else _measure(one, part["evaluated"]) for one in measures]
+    shown.append(_measure(part["recall"], part["evaluated"]))
+    denominators = f"{part['evaluated']}/{part['planned']}"
+    columns = "".join(f"{text:>{_WIDE}}" for text in shown)
+    return f"{name:24}{columns}{denominators:>20}{part['errors']:>8}"
 
 
-def sweep_table(runs: Sequence[Mapping[str, Any]]) -> str:
+def _measure(measure: MeasureJson, evaluated: int) -> str:
+    if measure["mean"] is None:
+        return numbers.DASH
+    n = "" if measure["n"] == evaluated else f" n {measure['n']}"
+    return f"{numbers.share(measure['mean'])} {numbers.interval(measure)}{n}"
+
+
+def sweep_table(runs: Sequence[SweepRun]) -> str:
     """Preference satisfaction of each method at each share of noise, with the share of gold events that it saw."""
     mark = "  SIMULATED" if any(run["simulated"] for run in runs) else ""
-    lines = ["", f"preference satisfaction by share of noise, in brackets the gold events seen{mark}", ""]
-    lines.append(f"{'method':24}" + "".join(f"{run['noise']:>16.0%}" for run in runs))
+    lines = ["", f"preference satisfaction by share of noise, and the share of gold events seen{mark}", ""]
+    header = (
+        f"{'method':24}{'noise':>6}{'preference satisfaction':>{_WIDE}}{'recall':>{_WIDE}}{'evaluated/planned':>20}"
+    )
+    lines += [header, "-" * len(header)]
     for cells in zip(*(run["cells"] for run in runs), strict=True):
-        lines.append(f"{cells[0]['method']:24}" + "".join(f"{_shown(cell):>16}" for cell in cells))
-    return "\n".join(lines) + "\n"
+        for run, cell in zip(runs, cells, strict=True):
+            lines += [_sweep_line(name, run["noise"], part) for name, part in _with_parts(cell)]
+    return "\n".join([*lines, "", _LEGEND, ""])
 
 
-def _shown(cell: Mapping[str, Any]) -> str:
-    mean, recall = cell["preference_satisfaction"]["mean"], cell["evidence_recall"]
-    return f"{numbers.DASH if numbers.withheld(cell) else numbers.share(mean)} ({numbers.share(recall)})"
+def _sweep_line(name: str, noise: float, part: Part) -> str:
+    satisfied = (numbers.withheld(part) and numbers.DASH) or _measure(part["preference_satisfaction"], part["evaluated"])
+    recall, denominators = _measure(part["recall"], part["evaluated"]), f"{part['evaluated']}/{part['planned']}"
+    return f"{name:24}{noise:>6.0%}{satisfied:>{_WIDE}}{recall:>{_WIDE}}{denominators:>20}"

@@ -103,24 +103,41 @@ def method(name: str) -> SafeString:
 
 
 @register.simple_tag
-def measure(value: Mapping[str, Any] | None, reason: str = "") -> SafeString:
-    """0.78 (0.74–0.81) with n on hover; a dash with its reason where there is no value."""
-    if not value or value.get("mean") is None:
-        why = reason or (value or {}).get("reason") or "nothing was evaluated"
+def measure(value: Mapping[str, Any] | None, reason: str = "", beside: int | None = None) -> SafeString:
+    """0.78 (0.74–0.81); a dash with its reason where there is no value, and for an interval that is missing.
+
+    n is in the title and for screen readers. ``beside``: the n that stands in the row already; another is written.
+    An estimate of humans' grades is its own mean.
+    """
+    mean = (value or {}).get("mean", (value or {}).get("estimate"))
+    if not value or mean is None:
+        why = reason or (value or {}).get("reason") or (value or {}).get("why") or "nothing was evaluated"
         return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)
+    n = value.get("n", value.get("n_human"))
+    interval = numbers.interval(value)
+    if not interval:
+        why = value.get("reason") or "no interval: one persona says nothing of others"
+        interval = format_html('<span title="{0}">(–)<span class="sr"> {0}</span></span>', why)
+    count = format_html(" n {}", n) if beside is not None and n != beside else _for_readers(n)
     return format_html(
-        '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
-        value.get("n", ""), numbers.share(value["mean"]), numbers.interval(value),
+        '<span class="measure" title="n = {}">{} <span class="interval">{}{}</span></span>',
+        n, numbers.share(mean), interval, count,
     )  # fmt: skip
 
 
 @register.simple_tag
 def difference(value: Mapping[str, Any]) -> SafeString:
     """+0.20 (+0.16 to +0.24) with n on hover."""
+    if value.get("difference") is None:
+        return measure(None, "no unit that both have scored")
     return format_html(
-        '<span class="measure" title="n = {}">{} <span class="interval">{}</span></span>',
-        value.get("n", ""), numbers.signed(value.get("difference")), numbers.interval(value, sign=True),
+        '<span class="measure" title="n = {}">{} <span class="interval">{}{}</span></span>',
+        value["n"], numbers.signed(value["difference"]), numbers.interval(value, sign=True), _for_readers(value["n"]),
     )  # fmt: skip
+
+
+def _for_readers(n: int | None) -> SafeString:
+    return format_html('<span class="sr"> n = {}</span>', n)
 
 
 @register.simple_tag
@@ -140,6 +157,7 @@ def withheld(cell: Mapping[str, Any]) -> str:
 
 
 register.filter("share", numbers.share)
+register.filter("interval", numbers.interval)
 register.filter("p_value", numbers.p_value)
 register.filter("pair_words", numbers.pair_words)
 register.filter("signed", numbers.signed)

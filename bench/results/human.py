@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from bench.results.cells import by_action
 from bench.results.rows import Row
 from bench.statistics.ppi import mean_interval
 
@@ -28,10 +29,12 @@ class HumanEstimate(TypedDict):
 
 class MethodEstimate(HumanEstimate):
     by_domain: dict[str, HumanEstimate]
+    by_action: dict[str, HumanEstimate]
 
 
 def human_calibrated(human: Mapping[str, Sequence[Row]], ai: Mapping[str, Sequence[Row]]) -> dict[str, MethodEstimate]:
-    """Method -> its estimate, for all tasks and for each domain. A method that nobody has graded is left out.
+    """Method -> its estimate, for all tasks, each domain and each kind of action. A method that nobody has
+    graded is left out.
 
     Only the random audit slice counts, since what was escalated or chosen is no random sample, and only once nine in
     ten of it are decided: a slice that is graded for one domain gives an estimate of that domain and no other.
@@ -42,7 +45,8 @@ def human_calibrated(human: Mapping[str, Sequence[Row]], ai: Mapping[str, Sequen
         if any(value is not None for value in graded.values()):
             domains = sorted({row.domain for row in rows})
             by_domain = {domain: _estimate([r for r in rows if r.domain == domain], graded) for domain in domains}
-            found[method] = MethodEstimate(**_estimate(rows, graded), by_domain=by_domain)
+            actions = {action: _estimate(mine, graded) for action, mine in by_action(rows).items()}
+            found[method] = MethodEstimate(**_estimate(rows, graded), by_domain=by_domain, by_action=actions)
     return found
 
 

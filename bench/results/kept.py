@@ -8,18 +8,18 @@ stands beside them: what other code has kept is computed anew. Whoever computes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 from django.core.cache import cache
 from django.db import connection, transaction
 
 from bench.models import Run
 
-Numbers = dict[str, Any]
+Numbers = TypeVar("Numbers", bound=Mapping[str, object])
 DAY_S = 24 * 3600
-FORMAT = 3  # raise it with every change of what the numbers of a run are, or of how they are computed
+FORMAT = 4  # raise it with every change of what the numbers of a run are, or of how they are computed
 
 
 def keep(run: Run, field: str, compute: Callable[[Run], Numbers]) -> Numbers:
@@ -31,7 +31,8 @@ def keep(run: Run, field: str, compute: Callable[[Run], Numbers]) -> Numbers:
             found = compute(run)
         Run.objects.filter(pk=run.pk, scores_version=version).update(**{field: found})
         setattr(run, field, found)
-    return dict(getattr(run, field))
+    numbers: Numbers = getattr(run, field)
+    return numbers
 
 
 def remember(name: str, runs: tuple[Run, ...], compute: Callable[[], Numbers]) -> Numbers:
@@ -42,7 +43,8 @@ def remember(name: str, runs: tuple[Run, ...], compute: Callable[[], Numbers]) -
             versions = {run.pk: version_of(run) for run in runs}
             found = compute()
         cache.set(_key(name, versions), found, timeout=DAY_S)
-    return dict(found)
+    numbers: Numbers = found
+    return numbers
 
 
 def _key(name: str, versions: dict[int, int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NotRequired, TypedDict
 
 from bench.models import Checkpoint, CheckpointScore, Run, Verdict
+from bench.results.cells import Cell
 from bench.results.report import results_of
 
 HOLDS_ELSEWHERE = ("expired", "conditional")
@@ -57,7 +58,7 @@ class OwnResults(TypedDict):
     status: str
     simulated: bool
     manifest_sha256: str
-    cells: list[dict[str, object]]
+    cells: list[Cell]
     by_action_kind: dict[str, Shares]
     over_applied: int | None
     gold_withheld: str

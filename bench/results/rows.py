@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Count, Q
 
+from agents.contract import ActionKind
 from bench.models import CheckpointScore, Run, Unit, UnitStatus
 
 METRICS = ("behaviour_accuracy", "preference_satisfaction", "task_success")
 VIEWS = ("combined", "ai", "human")
 SPLITS = ("dev", "test")
+ACTIONS = tuple(kind.value for kind in ActionKind)  # of a task: texts and calls
+
+
+class Outcomes(NamedTuple):
+    """Checkpoints of one kind in one trajectory: all, those with a score, and those that passed."""
+
+    total: int
+    known: int
+    passed: int
+
+
+NO_CHECKPOINT = Outcomes(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,8 @@ class Row:
     tokens_out: int
     cost_usd: float
     wall_s: float
+    tasks: Outcomes = NO_CHECKPOINT
+    preferences: Outcomes = NO_CHECKPOINT
 
     @property
     def error(self) -> bool:
@@ -69,31 +85,32 @@ _ROW_FIELDS = (
 )
 
 
-Measures = tuple[float | None, float | None, float | None]  # in the order of METRICS
+Both = tuple[Outcomes, Outcomes]  # task and preference checkpoints
 
 
 def rows_by_view(run: Run) -> dict[str, list[Row]]:
     """View -> one row a unit of the run, in two queries for all views."""
-    measures = _measures(run)
+    outcomes = _outcomes(run)
     found: dict[str, list[Row]] = {view: [] for view in VIEWS}
     for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
         _, method, task, repeat, persona, domain, split, action, status, trajectory, recall, over, audit, *cost = values
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
-        for view, (behaviour, preference, success) in zip(VIEWS, measures.get(trajectory, _UNSCORED), strict=True):
+        for view, (tasks, preferences) in zip(VIEWS, outcomes.get(trajectory, _UNSCORED), strict=True):
             found[view].append(
                 Row(
-                    method, task, repeat, persona, domain, split, action, status, behaviour, preference, success,
-                    recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s,
+                    method, task, repeat, persona, domain, split, action, status,
+                    _share(tasks), _share(preferences), _all_passed(tasks, preferences),
+                    recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s, tasks, preferences,
                 )
             )  # fmt: skip
     return found
 
 
-_UNSCORED: tuple[Measures, ...] = ((None, None, None),) * len(VIEWS)
+_UNSCORED: tuple[Both, ...] = ((NO_CHECKPOINT, NO_CHECKPOINT),) * len(VIEWS)
 
 
-def _measures(run: Run) -> dict[int, tuple[Measures, ...]]:
-    """Trajectory -> its measures under each view, in the order of VIEWS."""
+def _outcomes(run: Run) -> dict[int, tuple[Both, ...]]:
+    """Trajectory -> what became of its checkpoints under each view, in the order of VIEWS."""
     kinds = {"task": Q(checkpoint__kind="task"), "preference": Q(checkpoint__kind="preference")}
     counts: dict[str, Count] = {}
     for kind, of_kind in kinds.items():
@@ -105,28 +122,19 @@ def _measures(run: Run) -> dict[int, tuple[Measures, ...]]:
     found = {}
     for trajectory, *numbers in scores.values_list("trajectory_id").annotate(**counts):
         half = len(numbers) // 2
-        found[trajectory] = tuple(
-            _three(numbers[0], *task, numbers[half], *preference)
-            for task, preference in zip(_twos(numbers[1:half]), _twos(numbers[half + 1 :]), strict=True)
-        )
+        found[trajectory] = tuple(zip(_of_kind(numbers[:half]), _of_kind(numbers[half:]), strict=True))
     return found
 
 
-def _twos(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
+def _of_kind(numbers: Sequence[int]) -> list[Outcomes]:
+    total, *by_view = numbers
+    return [Outcomes(total, known, passed) for known, passed in zip(by_view[::2], by_view[1::2], strict=True)]
 
 
-def _three(tasks: int, t_known: int, t_passed: int, preferences: int, p_known: int, p_passed: int) -> Measures:
-    return (
-        _share(tasks, t_known, t_passed),
-        _share(preferences, p_known, p_passed),
-        _all_passed(tasks + preferences, t_known + p_known, t_passed + p_passed),
-    )
+def _share(of: Outcomes) -> float | None:
+    return of.passed / of.total if of.total and of.known == of.total else None
 
 
-def _share(count: int, known: int, passed: int) -> float | None:
-    return passed / count if count and known == count else None
-
-
-def _all_passed(count: int, known: int, passed: int) -> float | None:
-    return float(passed == count) if count and known == count else None
+def _all_passed(tasks: Outcomes, preferences: Outcomes) -> float | None:
+    total, known, passed = (sum(both) for both in zip(tasks, preferences, strict=True))
+    return float(passed == total) if total and known == total else None

@@ -75,6 +75,21 @@ def clustered_mean(values: Sequence[float | None], clusters: Sequence[Hashable],
     return Measure(float(known.mean()), low, high, len(known))
 
 
+def clustered_share(passed: Sequence[int], of: Sequence[int], confidence: float = 0.95) -> Measure:
+    """``clustered_mean`` of zeros and ones that are counted already: ``passed[i]`` of the ``of[i]`` of persona i."""
+    kept = [(x, n) for x, n in zip(passed, of, strict=True) if n]
+    if not kept:
+        return Measure(None, None, None, 0)
+    x, n = np.array(kept, dtype=float).T
+    total = int(n.sum())
+    mean = float(x.sum()) / total
+    if len(kept) < 2:
+        return Measure(mean, 0.0, 1.0, total)
+    squares = float(x.sum()) * (1 - mean) ** 2 + float((n - x).sum()) * mean**2
+    variance = _variance(x - mean * n, squares, total)
+    return Measure(mean, *_share_interval(mean, variance, total, len(kept), confidence), total)
+
+
 def clustered_count(values: Sequence[float | None], clusters: Sequence[Hashable], confidence: float = 0.95) -> Measure:
     """Mean of counts (each 0 or more) and its interval, as ``clustered_mean``: the score interval of a Poisson mean.
 
@@ -156,10 +171,13 @@ def _interval(values: Floats, codes: npt.NDArray[np.int64], confidence: float) -
     if groups < 2:
         return 0.0, 1.0
     mean = float(values.mean())
-    variance = _variance_of_mean(values, codes, mean)
+    return _share_interval(mean, _variance_of_mean(values, codes, mean), len(values), groups, confidence)
+
+
+def _share_interval(mean: float, variance: float, n: int, groups: int, confidence: float) -> tuple[float, float]:
     spread = mean * (1 - mean)
     # Without any variation nothing says that a persona's values hang together. Korn and Graubard 1998, Surv. Methodol.
-    effective = spread / variance if variance > ROUNDING and spread > 0 else float(len(values))
+    effective = spread / variance if variance > ROUNDING and spread > 0 else float(n)
     return wilson(mean, effective, _quantile(groups, confidence))
 
 
@@ -179,11 +197,18 @@ def _difference_interval(gaps: Floats, codes: npt.NDArray[np.int64], confidence:
 
 
 def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], centre: float) -> float:
-    """CR1 around ``centre``; never less than independent values would give: few personas make it unsteady."""
-    groups, n = int(codes.max()) + 1, len(values)
-    residuals = np.bincount(codes, values - centre)
-    between = groups / (groups - 1) * float((residuals**2).sum()) / n**2
-    return max(between, float(((values - centre) ** 2).sum()) / (n - 1) / n)
+    residuals = values - centre
+    return _variance(np.bincount(codes, residuals).astype(float), float((residuals**2).sum()), len(values))
+
+
+def _variance(sums: Floats, squares: float, n: int) -> float:
+    """CR1 of a mean of n values from the residuals' sums by persona, never below that of independent values.
+
+    ``squares``: the sum of all squared residuals. Few personas make the variance between them unsteady.
+    """
+    groups = len(sums)
+    between = groups / (groups - 1) * float((sums**2).sum()) / n**2
+    return max(between, squares / (n - 1) / n)
 
 
 def _quantile(groups: int, confidence: float) -> float:

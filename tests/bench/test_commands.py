@@ -106,17 +106,21 @@ def test_a_noise_sweep_needs_a_dataset_whose_noise_can_be_changed(small, offline
     assert (Run.objects.count(), Dataset.objects.count()) == before
 
 
-def test_the_table_of_a_sweep_has_a_line_a_method_and_a_column_a_share_of_noise():
-    counts = {"method": "iba", "planned": 4, "evaluated": 4}
-    cells = [{**counts, "preference_satisfaction": {"mean": 0.5}, "evidence_recall": 0.75}]
-    missing = [{**counts, "preference_satisfaction": {"mean": None}, "evidence_recall": None}]
+def test_the_table_of_a_sweep_has_a_line_a_method_and_share_of_noise_with_intervals():
+    counts = {"method": "iba", "planned": 4, "evaluated": 4, "by_action": {}}
+    share, nothing = {"mean": 0.5, "low": 0.2, "high": 0.8}, {"mean": None, "low": None, "high": None, "n": 0}
+    cells = [{**counts, "preference_satisfaction": {**share, "n": 4}, "recall": {**share, "n": 3}}]
+    missing = [{**counts, "preference_satisfaction": nothing, "recall": nothing}]
     runs = [
         {"noise": 0.0, "simulated": True, "cells": cells},
         {"noise": 0.7, "simulated": True, "cells": missing},
     ]
     lines = sweep_table(runs).splitlines()
     assert "SIMULATED" in lines[1]
-    assert [line.split() for line in lines[3:]] == [["method", "0%", "70%"], ["iba", "0.50", "(0.75)", "–", "(–)"]]
+    assert [line.split() for line in lines[5:7]] == [
+        ["iba", "0%", "0.50", "(0.20–0.80)", "0.50", "(0.20–0.80)", "n", "3", "4/4"],
+        ["iba", "70%", "–", "–", "4/4"],
+    ]
 
 
 def grader(url):

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.statistics.intervals import Measure, clustered_count, clustered_mean, holm, paired_difference, wilson
+from bench.statistics.intervals import (
+    Measure,
+    clustered_count,
+    clustered_mean,
+    clustered_share,
+    holm,
+    paired_difference,
+    wilson,
+)
 
 
 def test_interval_follows_the_formula_by_hand():
@@ -207,6 +215,16 @@ def test_the_interval_of_a_count_follows_the_formula_by_hand():
     found = clustered_count([2, 0, 1, 0, 0, 0], list("aabbcc"))
     assert (found.mean, found.n) == (0.5, 6)
     assert (found.low, found.high) == pytest.approx((0.047421, 5.272237), abs=2e-5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_a_share_of_counted_values_is_the_mean_of_the_values(counts):
+    values = [(value, persona) for persona, (ones, zeros) in enumerate(counts) for value in [1] * ones + [0] * zeros]
+    whole = clustered_mean([value for value, _ in values], [persona for _, persona in values])
+    found = clustered_share([ones for ones, _ in counts], [ones + zeros for ones, zeros in counts])
+    assert found.n == whole.n
+    if found.n:
+        assert (found.mean, found.low, found.high) == pytest.approx((whole.mean, whole.low, whole.high))
 
 
 def test_no_count_at_all_leaves_room_above_and_one_persona_bounds_nothing():

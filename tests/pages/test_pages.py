@@ -75,8 +75,8 @@ def test_an_empty_start_page_says_what_to_do(admin, viewer):
 
 def test_the_start_page_shows_both_denominators_and_the_difference(viewer, finished):
     page = viewer.get("/")
-    # iba passes all 6 tasks, rag none of its 6
-    assertContains(page, "6 of 6", count=2)
+    # iba passes all 6 tasks, rag none of its 6; the pair has both
+    assertContains(page, '<td class="n den">6 of 6</td>', count=3)
     assertContains(page, "IBA-Agent against RAG")
     assertContains(page, "not retrieved")
     assertNotContains(page, "badge-simulated")
@@ -116,9 +116,9 @@ def test_the_newest_finished_run_of_a_dataset_is_chosen(viewer, finished, datase
 def test_a_domain_counts_only_its_own_tasks(viewer, finished):
     page = viewer.get("/domains/dining/")
     assert [row["slug"] for row in page.context["scenarios"]] == ["plan_meal"]
-    assert page.context["scenarios"][0]["methods"]["iba"]["mean"] == 1.0
+    assert page.context["scenarios"][0]["values"][0]["mean"] == 1.0
     # 3 tasks with one checkpoint a dimension; rag loses all of the second
-    assert [row["methods"]["rag"]["mean"] for row in page.context["dimensions"]] == [1.0, 0.0]
+    assert [row["values"][1]["mean"] for row in page.context["dimensions"]] == [1.0, 0.0]
     assert viewer.get("/domains/nowhere/").status_code == 404
 
 

@@ -16,7 +16,7 @@ from bench.generation.build import with_noise
 from bench.grading.coverage import silence_warnings
 from bench.grading.panel import panel_warnings
 from bench.management.base import JsonCommand
-from bench.management.table import results_table, sweep_table
+from bench.management.table import SweepRun, results_table, sweep_table
 from bench.models import Run, RunStatus
 from bench.results.report import results_of
 from bench.runs.endpoints import is_offline
@@ -51,7 +51,8 @@ class Command(JsonCommand):
         for noise in preset.noises:
             dataset = with_noise(base, noise, say=self.say)
             runs.append({"noise": noise, **self._one(replace(wish, dataset=dataset.name), reuse=options["reuse"])})
-        self.stderr.write(sweep_table(runs))
+        shown = [SweepRun(noise=run["noise"], simulated=run["simulated"], cells=run["cells"]) for run in runs]
+        self.stderr.write(sweep_table(shown))
         return {"preset": options["preset"], "runs": runs}
 
     def _one(self, wish: RunSpec, *, reuse: bool) -> dict[str, Any]:

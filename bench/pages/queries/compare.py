@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import TypedDict
 
-from bench.grading.gap import GapStage, funnel
+from bench.grading.gap import FunnelRow, GapStage, funnel
 from bench.models import Domain, Run, RunStatus
 from bench.pages.charts import Forest, IntervalRow, axis_end, forest
 from bench.pages.queries.overview import turned
 from bench.results.kept import remember
-from bench.results.pairs import adjust, pairs, pairs_by_domain, without_verdict
+from bench.results.losses import Loss, remembered_losses, share_where
+from bench.results.pairs import Pair, adjust, pairs, pairs_by_action, pairs_by_domain, without_verdict
 from bench.results.report import results_of
 from bench.results.rows import rows_by_view
+from bench.statistics.intervals import MeasureJson
 
 METRIC_WORDS = {
     "task_success": "task success",
@@ -64,118 +66,191 @@ def why_not_comparable(a: Run, b: Run) -> str:
     return ""
 
 
-def funnel_rows(side: Side, *, domain: str = "", conflict: str = "") -> dict[str, Any]:
-    """The knowledge-to-action funnel of one method, and what its stages do not say by themselves."""
-    counts = _gap_counts(side, domain, conflict)
+@dataclass(frozen=True)
+class Narrowed:
+    """Which tasks and preference checkpoints a funnel counts; "" is all. ``conflict`` "none": those without one."""
+
+    domain: str = ""
+    conflict: str = ""
+    action: str = ""
+
+    def fits(self, loss: Loss) -> bool:
+        return (
+            self.domain in ("", loss.domain)
+            and self.conflict in ("", loss.conflict or "none")
+            and self.action in ("", loss.action)
+        )
+
+
+class FunnelStage(TypedDict):
+    """``share`` and ``interval`` are of the checkpoints that are still alive after the stage."""
+
+    stage: str
+    kept: int
+    lost: int
+    share: float | None
+    interval: MeasureJson
+    lost_at: str
+
+
+class Funnel(TypedDict):
+    """``start``: scored preference checkpoints; what its stages do not say by themselves beside them."""
+
+    side: Side
+    start: int
+    unscored: int
+    unknown: int
+    judged_wrong: int
+    over_applied: int
+    keeps_no_constraints: bool
+    stages: list[FunnelStage]
+
+
+def funnel_rows(side: Side, only: Narrowed) -> Funnel:
+    """The knowledge-to-action funnel of one method."""
+    losses = [loss for loss in remembered_losses(side.run) if loss.method == side.method and only.fits(loss)]
+    scored = [(loss, _lost_at(loss)) for loss in losses if loss.combined]
+    counts: Counter[GapStage | None] = Counter()
+    for loss, stage in scored:
+        counts[stage] += loss.number
     stages = funnel(stage for stage, count in counts.items() for stage in repeat(stage, count))
     start = stages[0].reached
     return {
         "side": side,
         "start": start,
-        "unscored": sum(row["count"] for row in _narrowed(side, domain, conflict) if not row["combined"]),
+        "unscored": sum(loss.number for loss in losses if not loss.combined),
         "unknown": counts[GapStage.UNKNOWN],
         "judged_wrong": counts[GapStage.JUDGED_WRONG],
         "over_applied": counts[GapStage.OVER_APPLIED],
         "keeps_no_constraints": counts[GapStage.NOT_ACTED] > 0,
-        "stages": [
-            {
-                "stage": row.stage,
-                "kept": row.reached - row.lost,
-                "lost": row.lost,
-                "share": (row.reached - row.lost) / start if start else None,
-                "lost_share": row.lost / start if start else None,
-                "lost_at": LOST_AT.get(row.stage, ""),
-            }
-            for row in stages
-        ],
+        "stages": list(_stages(scored, stages, start)),
     }
 
 
-def _gap_counts(side: Side, domain: str, conflict: str) -> Counter[GapStage | None]:
-    """Scored preference checkpoints by the stage that lost them; None for those that nothing lost."""
-    counts: Counter[GapStage | None] = Counter()
-    for row in _narrowed(side, domain, conflict):
-        if row["combined"]:
-            lost = row["combined"] == "fail" or row["gap"] == GapStage.JUDGED_WRONG
-            counts[GapStage(row["gap"] or GapStage.UNKNOWN) if lost else None] += row["count"]
-    return counts
+def _stages(
+    scored: Sequence[tuple[Loss, GapStage | None]], stages: Sequence[FunnelRow], start: int
+) -> Iterator[FunnelStage]:
+    """Each stage with the share that is alive after it, of those that the funnel counts."""
+    gone: set[str] = set()
+    counted = [(loss, stage) for loss, stage in scored if stage is not GapStage.UNKNOWN]
+    for row in stages:
+        lost_at = LOST_AT.get(row.stage, "")
+        gone.update(filter(None, lost_at.split(",")))
+        kept = row.reached - row.lost
+        yield {
+            "stage": row.stage,
+            "kept": kept,
+            "lost": row.lost,
+            "share": kept / start if start else None,
+            "interval": share_where([(loss, stage not in gone) for loss, stage in counted]).to_json(),
+            "lost_at": lost_at,
+        }
 
 
-def _narrowed(side: Side, domain: str, conflict: str) -> list[dict[str, Any]]:
+def _lost_at(loss: Loss) -> GapStage | None:
+    """The stage that lost these scored checkpoints; None where nothing did."""
+    lost = loss.combined == "fail" or loss.gap == GapStage.JUDGED_WRONG
+    return GapStage(loss.gap or GapStage.UNKNOWN) if lost else None
+
+
+class ConflictRate(TypedDict):
+    """Satisfied share of the preference checkpoints with one kind of conflict; None for a side that has none."""
+
+    kind: str
+    slug: str
+    a: MeasureJson | None
+    b: MeasureJson | None
+
+
+def conflict_rates(a: Side, b: Side, action: str = "") -> list[ConflictRate]:
+    """One row a kind of conflict, no conflict first."""
+    first, second = (_conflict_shares(side, action) for side in (a, b))
+    kinds = sorted({*first, *second}, key=lambda kind: (kind != "", kind))
     return [
-        row for row in _losses(side) if domain in ("", row["domain"]) and conflict in ("", row["conflict"] or "none")
-    ]
-
-
-def _losses(side: Side) -> list[dict[str, Any]]:
-    return [row for row in results_of(side.run)["losses"] if row["method"] == side.method]
-
-
-def conflict_rates(a: Side, b: Side) -> list[dict[str, Any]]:
-    """Satisfied share of preference checkpoints by kind of conflict, for both sides."""
-    sides = {"a": _conflict_counts(a), "b": _conflict_counts(b)}
-    kinds = sorted({kind for counts in sides.values() for kind in counts}, key=lambda kind: (kind != "", kind))
-    return [
-        {"kind": kind or "no conflict", "slug": kind or "none", **{s: counts.get(kind) for s, counts in sides.items()}}
+        {"kind": kind or "no conflict", "slug": kind or "none", "a": first.get(kind), "b": second.get(kind)}
         for kind in kinds
     ]
 
 
-def _conflict_counts(side: Side) -> dict[str, dict[str, Any]]:
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in _losses(side):
-        if row["combined"] in ("pass", "fail"):
-            found[row["conflict"]][row["combined"]] += row["count"]
-    return {k: {"n": c.total(), "passed": c["pass"], "share": c["pass"] / c.total()} for k, c in found.items()}
+def _conflict_shares(side: Side, action: str) -> dict[str, MeasureJson]:
+    found: dict[str, list[tuple[Loss, bool]]] = defaultdict(list)
+    for loss in remembered_losses(side.run):
+        if loss.method == side.method and action in ("", loss.action) and loss.combined in ("pass", "fail"):
+            found[loss.conflict].append((loss, loss.combined == "pass"))
+    return {conflict: share_where(marked).to_json() for conflict, marked in found.items()}
 
 
-def paired(a: Side, b: Side) -> dict[str, Any]:
-    """``{"metrics": [...], "domains": [...], "common"}``: differences over the units that both have.
+class MetricRow(TypedDict):
+    """One measure's difference, and the same by kind of action."""
 
-    Two methods of one run are in its results; what spans two runs is remembered until a score of either changes.
-    """
+    metric: str
+    words: str
+    pair: Pair
+    parts: list[Pair]
+
+
+class Paired(TypedDict):
+    """Differences over the ``common`` units that both have."""
+
+    metrics: list[MetricRow]
+    domains: list[Pair]
+    common: int
+
+
+def paired(a: Side, b: Side, action: str = "") -> Paired:
+    """Two methods of one run are in its results; what spans two runs is remembered until a score of either changes."""
     if a.run.pk == b.run.pk and a.method != b.method:
-        results = results_of(a.run)
-        return _shaped(results["paired"], results["paired_by_domain"], a.method, b.method)
-    return remember(f"paired-{a.method}-{b.method}", (a.run, b.run), lambda: _across(a, b))
+        results = results_of(a.run, action=action)
+        return _shaped(results["paired"], results["paired_by_action"], results["paired_by_domain"], a.method, b.method)
+    name = f"paired-{a.method}-{b.method}-{action}"
+    return remember(name, (a.run, b.run), lambda: _across(a, b, action))
 
 
-def _across(a: Side, b: Side) -> dict[str, Any]:
+def _across(a: Side, b: Side, action: str) -> Paired:
     """As ``paired``, from the units of both runs; their methods may be the same, so the sides go by "a" and "b"."""
     rows = {s.run.pk: rows_by_view(s.run)["combined"] for s in (a, b)}
-    sides = {n: [row for row in rows[s.run.pk] if row.method == s.method] for n, s in (("a", a), ("b", b))}
-    metrics, domains = pairs(sides), pairs_by_domain(sides)
+    sides = {
+        name: [row for row in rows[s.run.pk] if row.method == s.method and action in ("", row.action)]
+        for name, s in (("a", a), ("b", b))
+    }
+    found = pairs(sides), pairs_by_action(sides), pairs_by_domain(sides)
     if a.run.simulated or b.run.simulated:
-        without_verdict([*metrics, *domains])
-    found = _shaped(metrics, domains, "a", "b")
-    names = {"a": a.method, "b": b.method}
-    return {**found, **{group: [{**row, **names} for row in found[group]] for group in ("metrics", "domains")}}
+        for group in found:
+            without_verdict(group)
+    shaped = _shaped(*found, "a", "b")
+    for pair in (*shaped["domains"], *(p for row in shaped["metrics"] for p in (row["pair"], *row["parts"]))):
+        pair.update({"a": a.method, "b": b.method})
+    return shaped
 
 
-def _shaped(
-    metrics: Sequence[Mapping[str, Any]], domains: Sequence[Mapping[str, Any]], a: str, b: str
-) -> dict[str, Any]:
+def _shaped(metrics: Sequence[Pair], by_action: Sequence[Pair], domains: Sequence[Pair], a: str, b: str) -> Paired:
     """The rows of these two, the first method first, with Holm's adjustment over what the page shows together."""
-    mine = {row["metric"]: dict(turned(row, a)) for row in metrics if {row["a"], row["b"]} == {a, b}}
-    rows = [{**mine[metric], "words": words} for metric, words in METRIC_WORDS.items()]
-    adjust(rows)
-    here = [{**turned(row, a), "slug": row["domain"]} for row in domains if {row["a"], row["b"]} == {a, b}]
-    return {"metrics": rows, "domains": here, "common": rows[0]["common"]}
 
+    def mine(rows: Sequence[Pair]) -> list[Pair]:
+        return [{**turned(row, a)} for row in rows if {row["a"], row["b"]} == {a, b}]
 
-def difference_forest(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, simulated: bool) -> Forest | None:
-    """Differences by domain on a symmetric axis; to the right the first method is better."""
-    lines = [
-        _line(names.get(row["slug"], row["slug"]), row, hollow=simulated)
-        for row in rows
-        if row["difference"] is not None
+    whole = {row["metric"]: row for row in mine(metrics)}
+    parts = mine(by_action)
+    adjust(list(whole.values()))
+    for action in {part["action"] for part in parts}:
+        adjust([part for part in parts if part["action"] == action])
+    rows: list[MetricRow] = [
+        {"metric": m, "words": words, "pair": whole[m], "parts": [part for part in parts if part["metric"] == m]}
+        for m, words in METRIC_WORDS.items()
     ]
+    return {"metrics": rows, "domains": mine(domains), "common": rows[0]["pair"]["common"]}
+
+
+def difference_forest(rows: Sequence[Pair], names: Mapping[str, str], *, simulated: bool) -> Forest | None:
+    """Differences by domain on a symmetric axis; to the right the first method is better."""
+    lines = []
+    for row in rows:
+        name = names.get(row["domain"], row["domain"])
+        difference, low, high = row["difference"], row["low"], row["high"]
+        if difference is not None and low is not None and high is not None:
+            lines.append(IntervalRow(name, name, difference, low, high, "var(--accent)", simulated))
     end = axis_end(lines)
     return forest(lines, low=-end, high=end)
-
-
-def _line(name: str, row: Mapping[str, Any], *, hollow: bool) -> IntervalRow:
-    return IntervalRow(name, name, row["difference"], row["low"], row["high"], "var(--accent)", hollow)
 
 
 def domain_names() -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from django.db.models import Count, Q
 from django.db.models.fields.json import KT
@@ -15,8 +15,10 @@ from agents.registry import resolve
 from bench.models import CheckpointScore, Domain, Run, RunStatus, Unit
 from bench.pages import numbers
 from bench.pages.charts import Forest, IntervalRow, forest
-
-Cell = Mapping[str, Any]
+from bench.results.cells import Cell, Part
+from bench.results.losses import StageShare
+from bench.results.pairs import Pair
+from bench.statistics.intervals import Measure, clustered_mean, clustered_share
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def ranked(cells: Sequence[Cell]) -> list[Cell]:
 
     def place(cell: Cell) -> tuple[bool, bool, float]:
         mean = cell["task_success"]["mean"]
-        return bool(cell.get("uses_gold")), bool(numbers.withheld(cell)), -(mean if mean is not None else -1)
+        return cell["uses_gold"], bool(numbers.withheld(cell)), -(mean if mean is not None else -1)
 
     return sorted(cells, key=place)
 
@@ -77,121 +79,192 @@ def success_forest(cells: Sequence[Cell], *, simulated: bool, domain: str = "") 
     """Task success by method; rows without a headline are left out, and the table says why."""
     rows = []
     for cell in cells:
-        part = cell["by_domain"].get(domain) if domain else cell
-        if part is None or numbers.withheld(part) or part["task_success"]["mean"] is None:
+        part: Part | None = cell["by_domain"].get(domain) if domain else cell
+        if part is None or numbers.withheld(part):
             continue
         name, value = cell["method"], part["task_success"]
-        rows.append(
-            IntervalRow(
-                numbers.method_label(name), numbers.method_short(name), value["mean"], value["low"], value["high"],
-                numbers.method_colour(name), hollow=simulated,
-            )
-        )  # fmt: skip
+        mean, low, high = value["mean"], value["low"], value["high"]
+        if mean is not None and low is not None and high is not None:
+            label, short, colour = numbers.method_label(name), numbers.method_short(name), numbers.method_colour(name)
+            rows.append(IntervalRow(label, short, mean, low, high, colour, hollow=simulated))
     return forest(rows)
 
 
-def heat(cells: Sequence[Cell], domains: Sequence[Domain]) -> list[dict[str, Any]]:
-    """One row a domain: task success of every method, with the shade (0 to 9) of its cell."""
-    rows = []
+class HeatValue(TypedDict):
+    """A share with its interval, ``n`` of ``planned`` behind it, and the shade (0 to 9) of its cell.
+
+    Where it has no headline, ``why`` says the reason and ``shade`` is "none".
+    """
+
+    method: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    planned: int
+    shade: str
+    why: str
+
+
+class HeatRow(TypedDict):
+    """One value a method, in the order of the page. ``note``: the kind of action, or ""."""
+
+    slug: str
+    name: str
+    note: str
+    values: list[HeatValue]
+
+
+def heat(cells: Sequence[Cell], domains: Sequence[Domain]) -> list[HeatRow]:
+    """One row a domain: task success of every method."""
+    rows: list[HeatRow] = []
     for domain in domains:
-        parts = [cell["by_domain"].get(domain.slug) for cell in cells]
-        if any(parts):
-            rows.append({"domain": domain, "values": [_shaded(part, "task_success") for part in parts]})
+        parts = {cell["method"]: cell["by_domain"].get(domain.slug) for cell in cells}
+        if any(parts.values()):
+            values = [_of_part(method, part) for method, part in parts.items()]
+            rows.append({"slug": domain.slug, "name": domain.name, "note": "", "values": values})
     return rows
 
 
-def _shaded(part: Mapping[str, Any] | None, measure: str) -> dict[str, Any]:
-    """A measure of a part of a run with its shade; without a mean, and with the reason, where it has no headline."""
-    value = part[measure] if part else {}
-    why = numbers.withheld(part) if part else "no task"
-    if part is None or why or value["mean"] is None:
-        return {"mean": None, "shade": "none", "n": 0, "why": why or "nothing is scored"}
-    shade = min(9, int(value["mean"] * 10))
-    counts = {"n": part["evaluated"], "planned": part["planned"]}
-    return {"mean": value["mean"], "shade": shade, "interval": numbers.interval(value), **counts}
+def _of_part(method: str, part: Part | None) -> HeatValue:
+    if part is None:
+        return _heat_value(method, Measure(None, None, None, 0), 0)
+    measure = part["task_success"]
+    return _heat_value(method, Measure(measure["mean"], measure["low"], measure["high"], measure["n"]), part["planned"])
 
 
-def gap_table(funnel: Mapping[str, Sequence[Mapping[str, Any]]], methods: Sequence[str]) -> list[dict[str, Any]]:
+def _heat_value(method: str, measure: Measure, planned: int) -> HeatValue:
+    why = numbers.withheld({"planned": planned, "evaluated": measure.n}) if planned else "no task"
+    why = why or ("nothing is scored" if measure.mean is None else "")
+    shown = Measure(None, None, None, measure.n) if why or measure.mean is None else measure
+    shade = "none" if shown.mean is None else str(min(9, int(shown.mean * 10)))
+    return {"method": method, **shown.to_json(), "planned": planned, "shade": shade, "why": why}
+
+
+class Lost(TypedDict):
+    method: str
+    share: StageShare | None
+
+
+class LostRow(TypedDict):
+    stage: str
+    cells: list[Lost]
+
+
+def gap_table(lost_at: Mapping[str, Sequence[StageShare]], methods: Sequence[str]) -> list[LostRow]:
     """One row a stage in the order of the course: share and number of failed preference checkpoints by method."""
-    counts: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for method, stages in funnel.items():
-        for stage in stages:
-            counts[stage["stage"]][method] = stage
-    order = [stage for stage in numbers.STAGE_WORDS if stage in counts]
-    none = {"count": 0, "share": 0.0}
-    return [{"stage": s, "cells": [{"method": m, **counts[s].get(m, none)} for m in methods]} for s in order]
+    counts = {(stage["stage"], method): stage for method, stages in lost_at.items() for stage in stages}
+    seen = {stage for stage, _ in counts}
+    return [
+        {"stage": stage, "cells": [{"method": m, "share": counts.get((stage, m))} for m in methods]}
+        for stage in numbers.STAGE_WORDS
+        if stage in seen
+    ]
 
 
-def pairs_of(paired: Sequence[Mapping[str, Any]], metric: str = "task_success") -> list[Mapping[str, Any]]:
-    return [pair for pair in paired if pair["metric"] == metric]
+class PairRow(TypedDict):
+    """A pair with the same pair ``parts`` by kind of action."""
+
+    pair: Pair
+    parts: list[Pair]
 
 
-def against(cells: Sequence[Cell], paired: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Task success of iba, or else of the first cell, against each other ranked method."""
-    names = [cell["method"] for cell in cells if not cell.get("uses_gold")]
+def pair_rows(paired: Sequence[Pair], by_action: Sequence[Pair], metric: str = "task_success") -> list[PairRow]:
+    """Every two methods, with what they differ by among texts and among calls."""
+    parts: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair in by_action:
+        if pair["metric"] == metric:
+            parts[pair["a"], pair["b"]].append(pair)
+    return [{"pair": pair, "parts": parts[pair["a"], pair["b"]]} for pair in paired if pair["metric"] == metric]
+
+
+def against(cells: Sequence[Cell], rows: Sequence[PairRow]) -> list[PairRow]:
+    """Of iba, or else of the first cell, against each other ranked method."""
+    names = [cell["method"] for cell in cells if not cell["uses_gold"]]
     if not names:
         return []
     leader = "iba" if "iba" in names else names[0]
-    mine = (turned(pair, leader) for pair in pairs_of(paired) if leader in (pair["a"], pair["b"]))
-    return sorted((pair for pair in mine if pair["b"] in names), key=lambda pair: names.index(pair["b"]))
+    mine: list[PairRow] = [
+        {"pair": turned(row["pair"], leader), "parts": [turned(part, leader) for part in row["parts"]]}
+        for row in rows
+        if leader in (row["pair"]["a"], row["pair"]["b"])
+    ]
+    ranked_ones = [row for row in mine if row["pair"]["b"] in names]
+    return sorted(ranked_ones, key=lambda row: names.index(row["pair"]["b"]))
 
 
-def turned(pair: Mapping[str, Any], leader: str) -> Mapping[str, Any]:
+def turned(pair: Pair, leader: str) -> Pair:
     """The pair with ``leader`` first; the difference changes its sign with it."""
-    if pair["a"] == leader or pair["difference"] is None:
-        return pair if pair["a"] == leader else {**pair, "a": leader, "b": pair["a"]}
-    turned = {"difference": -pair["difference"], "low": -pair["high"], "high": -pair["low"]}
-    return {**pair, "a": leader, "b": pair["a"], **turned}
+    if pair["a"] == leader:
+        return pair
+    low, high, difference = pair["low"], pair["high"], pair["difference"]
+    other: Pair = {**pair, "a": leader, "b": pair["a"]}
+    if difference is not None and low is not None and high is not None:
+        other.update({"difference": -difference, "low": -high, "high": -low})
+    return other
 
 
-def success_by_scenario(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
-    """Task success by scenario of the domain and method: ``{slug, name, methods: {name: value}}``. One query."""
+def success_by_scenario(
+    run: Run, domain: Domain, methods: Sequence[str], *, split: str = "", action: str = ""
+) -> list[HeatRow]:
+    """Task success by scenario of the domain. One query."""
     units = (
-        Unit.objects.filter(run=run, task__scenario__domain=domain, **_of_split("task", split))
+        Unit.objects.filter(run=run, task__scenario__domain=domain, **_narrowed("task", split, action))
         .order_by()
         .annotate(
             wanted=Count("trajectory__scores"),
             known=Count("trajectory__scores", filter=~Q(trajectory__scores__combined="")),
             passed=Count("trajectory__scores", filter=Q(trajectory__scores__combined="pass")),
         )
-        .values_list("task__scenario__slug", "task__scenario__name", "method", "wanted", "known", "passed")
+        .values_list(
+            "task__scenario__slug", "task__scenario__name", "task__scenario__action_kind", "method",
+            "task__persona_id", "wanted", "known", "passed",
+        )
+    )  # fmt: skip
+    found: dict[tuple[str, str, str], dict[str, list[tuple[int, float | None]]]] = defaultdict(
+        lambda: {method: [] for method in methods}
     )
-    found: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(dict)
-    for slug, name, method, wanted, known, passed in units:
-        counts = found[(slug, name)].setdefault(method, {"planned": 0, "evaluated": 0, "passed": 0})
-        counts["planned"] += 1
-        if wanted and known == wanted:
-            counts["evaluated"] += 1
-            counts["passed"] += passed == wanted
-    return [{"slug": slug, "name": name, "methods": _rates(methods)} for (slug, name), methods in sorted(found.items())]
+    for slug, name, kind, method, persona, wanted, known, passed in units:
+        scored = wanted and known == wanted
+        found[slug, name, kind].setdefault(method, []).append((persona, float(passed == wanted) if scored else None))
+    return [
+        {"slug": slug, "name": name, "note": numbers.action_words(kind), "values": [
+            _heat_value(m, clustered_mean([v for _, v in of[m]], [p for p, _ in of[m]]), len(of[m])) for m in methods
+        ]}
+        for (slug, name, kind), of in sorted(found.items())
+    ]  # fmt: skip
 
 
-def satisfaction_by_dimension(run: Run, domain: Domain, split: str = "") -> list[dict[str, Any]]:
-    """Share of passed preference checkpoints by dimension and method, in tasks of the domain. Two queries."""
+def satisfaction_by_dimension(
+    run: Run, domain: Domain, methods: Sequence[str], *, split: str = "", action: str = ""
+) -> list[HeatRow]:
+    """Share of passed preference checkpoints by dimension, in tasks of the domain. Two queries."""
     units = Unit.objects.filter(run=run, task__scenario__domain=domain, task__checkpoints__kind="preference")
-    planned = units.filter(**_of_split("task", split)).order_by().values_list("task__checkpoints__dimension", "method")
+    asked = units.filter(**_narrowed("task", split, action)).order_by()
     scored = (
         CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__task__scenario__domain=domain)
-        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"], **_of_split("checkpoint__task", split))
+        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"])
+        .filter(**_narrowed("checkpoint__task", split, action))
         .order_by()
-        .values_list("checkpoint__dimension", "trajectory__unit__method")
+        .values_list("checkpoint__dimension", "trajectory__unit__method", "checkpoint__task__persona_id")
         .annotate(evaluated=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
     )
-    found: dict[str, dict[str, dict[str, int]]] = defaultdict(dict)
-    for dimension, method, count in planned.annotate(count=Count("pk")):
-        found[dimension][method] = {"planned": count, "evaluated": 0, "passed": 0}
-    for dimension, method, evaluated, passed in scored:
-        found[dimension][method] |= {"evaluated": evaluated, "passed": passed}
-    return [{"slug": slug, "name": slug, "methods": _rates(methods)} for slug, methods in sorted(found.items())]
+    planned: dict[tuple[str, str], int] = {}
+    for dimension, method, count in asked.values_list("task__checkpoints__dimension", "method").annotate(n=Count("pk")):
+        planned[dimension, method] = count
+    by_persona: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for dimension, method, _, evaluated, passed in scored:
+        by_persona[dimension, method].append((passed, evaluated))
+
+    def value(dimension: str, method: str) -> HeatValue:
+        counts = by_persona[dimension, method]
+        share = clustered_share([passed for passed, _ in counts], [n for _, n in counts])
+        return _heat_value(method, share, planned.get((dimension, method), 0))
+
+    dimensions = sorted({dimension for dimension, _ in planned})
+    return [{"slug": d, "name": d, "note": "", "values": [value(d, m) for m in methods]} for d in dimensions]
 
 
-def _of_split(task: str, split: str) -> dict[str, str]:
-    return {f"{task}__persona__split": split} if split else {}
-
-
-def _rates(methods: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
-    return {method: _shaded({**counts, "rate": _rate(counts)}, "rate") for method, counts in methods.items()}
-
-
-def _rate(counts: Mapping[str, int]) -> dict[str, float | None]:
-    return {"mean": counts["passed"] / counts["evaluated"] if counts["evaluated"] else None}
+def _narrowed(task: str, split: str, action: str) -> dict[str, str]:
+    given = {f"{task}__persona__split": split, f"{task}__scenario__action_kind": action}
+    return {name: value for name, value in given.items() if value}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Count, Q
 
 from bench.models import Domain, ModelCall, Run, Unit, UnitStatus
+from bench.results.human import HumanEstimate
+from bench.results.report import Results, Success
 from bench.runs.progress import DONE, Progress
 
 RECENT_CALLS = 500
@@ -41,21 +43,42 @@ def progress_rows(run: Run, progress: Progress, domains: Sequence[Domain]) -> li
     ]
 
 
-def side_rows(results: Mapping[str, Any], methods: Sequence[str]) -> list[dict[str, Any]]:
-    """One row a method: task success as AI, humans and both grade it, and ``calibrated`` as humans would grade it.
+class SideRow(TypedDict):
+    """Task success of a method as AI, humans and both grade it, and ``calibrated`` as humans would grade all of it.
 
-    ``calibrated`` has the shape of a measure, with ``n_human``, ``slice``, ``n_ai`` and the ``reason`` where it is
-    withheld, or is None where no human graded the audit slice.
+    ``calibrated`` is None where no human graded the audit slice. ``parts``: the same for each kind of action, which
+    they carry as ``name``.
     """
+
+    name: str
+    sides: list[Success]
+    calibrated: HumanEstimate | None
+    parts: list[SideRow]
+
+
+def side_rows(results: Results, methods: Sequence[str]) -> list[SideRow]:
+    """One row a method."""
     rows = []
     for method in methods:
+        sides = [results["views"][view][method] for view in SIDES]
         estimate = results["human_calibrated"].get(method)
+        actions = list(sides[0]["by_action"])
         rows.append(
-            {
-                "method": method,
-                "sides": [results["views"][view][method] for view in SIDES],
-                "calibrated": {**estimate, "mean": estimate["estimate"]} if estimate else None,
-            }
+            SideRow(
+                name=method,
+                sides=list(sides),
+                calibrated=estimate,
+                parts=[
+                    SideRow(
+                        name=action,
+                        sides=[side["by_action"][action] for side in sides],
+                        calibrated=estimate["by_action"].get(action) if estimate else None,
+                        parts=[],
+                    )
+                    for action in actions
+                    if len(actions) > 1
+                ],
+            )
         )
     return rows
 

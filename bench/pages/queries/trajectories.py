@@ -124,11 +124,12 @@ FILTERS: Mapping[str, str] = {
     "scenario": "unit__task__scenario__slug",
     "persona": "unit__task__persona__slug",
     "split": "unit__task__persona__split",
+    "action": "unit__task__scenario__action_kind",
 }
 
 
 def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
-    """Trajectories by run, method, domain, scenario, persona, split, outcome, lost stage, conflict and dimension.
+    """Trajectories by FILTERS, outcome, lost stage, conflict and dimension.
 
     ``over``: only those that acted on a constraint which should not hold, whether or not a checkpoint failed.
     """

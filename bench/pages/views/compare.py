@@ -8,11 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from agents.registry import resolve
+from bench.asked import one_of
 from bench.models import Run
 from bench.pages.nouns import check_results, see_run_named
 from bench.pages.queries import compare as queries
 from bench.pages.queries.overview import choose_run, success_forest
 from bench.results.report import results_of
+from bench.results.rows import ACTIONS
 
 
 def compare(request: HttpRequest) -> HttpResponse:
@@ -32,9 +34,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         "methods_b": other.manifest["methods"],
     }
     a, b = _sides(request, run, other)
-    context |= {"a": a, "b": b}
+    context |= {"a": a, "b": b, "action": one_of(ACTIONS, request.GET.get("action", "")), "actions": ACTIONS}
     if not context["refused"]:
-        context |= _comparison(request, a, b)
+        context |= _comparison(request, a, b, context["action"])
     return render(request, "pages/compare.html", context)
 
 
@@ -52,21 +54,26 @@ def _rival(a: str, methods: list[str]) -> str:
     return (baselines or others or methods)[0]
 
 
-def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side) -> dict[str, Any]:
-    domain, conflict = request.GET.get("domain", ""), request.GET.get("conflict", "")
-    cells = [cell for side in (a, b) for cell in results_of(side.run)["cells"] if cell["method"] == side.method]
-    paired = queries.paired(a, b)
+def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side, action: str) -> dict[str, Any]:
+    only = queries.Narrowed(request.GET.get("domain", ""), request.GET.get("conflict", ""), action)
+    cells = [
+        cell
+        for side in (a, b)
+        for cell in results_of(side.run, action=action)["cells"]
+        if cell["method"] == side.method
+    ]
+    paired = queries.paired(a, b, action)
     names = queries.domain_names()
     return {
-        "domain": domain,
-        "conflict": conflict,
+        "domain": only.domain,
+        "conflict": only.conflict,
         "domain_names": names,
         "conflict_kinds": queries.conflict_kinds(a.run),
-        "funnels": [queries.funnel_rows(side, domain=domain, conflict=conflict) for side in (a, b)],
-        "conflicts": queries.conflict_rates(a, b),
+        "funnels": [queries.funnel_rows(side, only) for side in (a, b)],
+        "conflicts": queries.conflict_rates(a, b, action),
         "cells": cells,
         "forest": success_forest(cells, simulated=a.run.simulated) if a.method != b.method else None,
         "paired": paired,
         "domain_forest": queries.difference_forest(paired["domains"], names, simulated=a.run.simulated),
-        "domain_rows": [{**row, "name": names.get(row["slug"], row["slug"])} for row in paired["domains"]],
+        "domain_rows": [{**row, "name": names.get(row["domain"], row["domain"])} for row in paired["domains"]],
     }

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from bench.access import may_launch, require
+from bench.asked import one_of
 from bench.grading.coverage import silence_warnings
 from bench.grading.panel import panel_warnings
 from bench.models import Run, RunStatus
@@ -24,7 +25,7 @@ from bench.pages.nouns import check_results, see_run
 from bench.pages.queries import overview
 from bench.pages.queries import runs as queries
 from bench.results.report import results_of
-from bench.results.rows import SPLITS, VIEWS
+from bench.results.rows import ACTIONS, SPLITS, VIEWS
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget
 from bench.runs.progress import Progress, progress_of
@@ -109,7 +110,7 @@ def _detail(request: HttpRequest, run: Run) -> dict[str, Any]:
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
     }
     if context["is_over"]:
-        context |= _results(run, request.GET.get("view", ""), request.GET.get("split", ""))
+        context |= _results(run, request)
     return context
 
 
@@ -120,18 +121,20 @@ def _retry_words(progress: Progress) -> str:
     return f"Retry {' and '.join(parts)}" if parts else ""
 
 
-def _results(run: Run, asked_view: str, asked_split: str) -> dict[str, Any]:
-    view = asked_view if asked_view in VIEWS else "combined"
-    split = asked_split if asked_split in SPLITS else ""
-    results = results_of(run, view, split)
+def _results(run: Run, request: HttpRequest) -> dict[str, Any]:
+    view = one_of(VIEWS, request.GET.get("view", "")) or "combined"
+    split, action = one_of(SPLITS, request.GET.get("split", "")), one_of(ACTIONS, request.GET.get("action", ""))
+    results = results_of(run, view, split, action)
     cells = overview.ranked(results["cells"])
     return {
         "view": view,
         "views": VIEWS,
         "split": split,
         "splits": SPLITS,
+        "action": action,
+        "actions": ACTIONS,
         "cells": cells,
-        "pairs": overview.pairs_of(results["paired"]),
+        "pairs": overview.pair_rows(results["paired"], results["paired_by_action"]),
         "judge_coverage": results["judges"],
         "silence_warnings": list(silence_warnings(results["judges"])),
         "sides": queries.side_rows(results, [cell["method"] for cell in cells]),
