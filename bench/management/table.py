@@ -85,6 +85,7 @@ def sweep_table(runs: Sequence[SweepRun]) -> str:
 
 
 def _sweep_line(name: str, noise: float, part: Part) -> str:
-    satisfied = (numbers.withheld(part) and numbers.DASH) or _measure(part["preference_satisfaction"], part["evaluated"])
+    measure = part["preference_satisfaction"]
+    satisfied = numbers.DASH if numbers.withheld(part) else _measure(measure, part["evaluated"])
     recall, denominators = _measure(part["recall"], part["evaluated"]), f"{part['evaluated']}/{part['planned']}"
     return f"{name:24}{noise:>6.0%}{satisfied:>{_WIDE}}{recall:>{_WIDE}}{denominators:>20}"

@@ -80,7 +80,7 @@ def test_the_links_of_view_and_split_keep_each_other(viewer, finished):
 def test_the_three_views_stand_side_by_side_with_their_denominators(viewer, finished):
     for trajectory in Trajectory.objects.filter(unit__method="iba"):
         grade_all(trajectory, "fail")
-    rows = {row["method"]: row for row in page_of(viewer, finished).context["sides"]}
+    rows = {row["name"]: row for row in page_of(viewer, finished).context["sides"]}
     # judges and rules pass all 6 of iba, raters none of them, and agreement of raters outranks the machine
     assert [(s["task_success"]["mean"], s["evaluated"]) for s in rows["iba"]["sides"]] == [(1, 6), (0, 6), (0, 6)]
     assert [(s["evaluated"], s["planned"]) for s in rows["rag"]["sides"]] == [(6, 6), (0, 6), (6, 6)]
