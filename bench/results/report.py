@@ -54,6 +54,7 @@ class Results(TypedDict):
 
 def results_of(run: Run, view: str = "combined", split: str = "", action: str = "") -> Results:
     """What ``compute`` returns, kept until something that it is made of changes: see kept.py."""
+    _check(view, split, action)
     if (view, split, action) == ("combined", "", ""):
         return keep(run, "results", compute)
     name = f"results-{view}-{split}-{action}"
@@ -65,10 +66,7 @@ def compute(run: Run, view: str = "combined", split: str = "", action: str = "")
 
     ``view``: combined, ai or human. ``split``: dev or test. ``action``: generate or call_api. "" is all of them.
     """
-    for given, allowed in ((view, VIEWS), (split, ("", *SPLITS)), (action, ("", *ACTIONS))):
-        if given not in allowed:
-            what = "view" if allowed is VIEWS else "split" if SPLITS[0] in allowed else "action"
-            raise ValueError(f"{what} {given!r} is not known; allowed: {', '.join(filter(None, allowed))}")
+    _check(view, split, action)
     sides = {name: _by_method(run, rows, split, action) for name, rows in rows_by_view(run).items()}
     by_method = sides[view]
     paired = pairs(by_method), pairs_by_action(by_method), pairs_by_domain(by_method)
@@ -95,6 +93,14 @@ def compute(run: Run, view: str = "combined", split: str = "", action: str = "")
         },
         "judges": judge_coverage(run),
     }
+
+
+def _check(view: str, split: str, action: str) -> None:
+    """Raises ValueError for what is not there."""
+    menus = (("view", view, VIEWS), ("split", split, ("", *SPLITS)), ("action", action, ("", *ACTIONS)))
+    for what, given, allowed in menus:
+        if given not in allowed:
+            raise ValueError(f"{what} {given!r} is not known; allowed: {', '.join(filter(None, allowed))}")
 
 
 def _by_method(run: Run, rows: Iterable[Row], split: str, action: str) -> dict[str, list[Row]]:

@@ -20,7 +20,7 @@ def test_a_number_leads_down_to_the_trajectory_and_its_evidence(page_as, finishe
     page.goto("/")
     expect(page.get_by_role("heading", name="All domains")).to_be_visible()
     expect(page.locator(".chart .wide svg")).to_be_visible()
-    page.get_by_role("link", name="100% 6").click()
+    page.get_by_role("link", name="1.00 (0.24–1.00)").click()
     page.get_by_role("row").nth(1).get_by_role("link").first.click()
     expect(page.get_by_text("lost at:")).to_be_visible()
     expect(page.get_by_text("not seen").first).to_be_visible()
