@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from bench.models import ModelCall, Trajectory, Unit
-from bench.results.report import METRICS, results_of
+from bench.results.report import results_of
+from bench.results.rows import METRICS
 from bench.runs.launch import launch_run
 from bench.runs.spec import RunSpec
 from tests.bench.live import canonical, wait_until_over
