@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import Any
 
 from agents.contract import JSON, Part, PartKind, Step, StepKind
 from agents.contract.serialise import from_json
@@ -154,7 +153,7 @@ def _look_up(number: int, step: Step) -> LookUp:
     return LookUp(part, _arguments(arguments), columns, rows, answer)
 
 
-def _items(content: object) -> list[Mapping[str, Any]]:
+def _items(content: object) -> list[Mapping[str, object]]:
     items = content.get("items") if isinstance(content, Mapping) else None
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
@@ -188,22 +187,22 @@ def _call(task: Task, call: JSON, number: int, last: int) -> Call:
     )
 
 
-def _field_passages(kind: PartKind, call: int | None, values: Mapping[str, Any]) -> tuple[Passage, ...]:
+def _field_passages(kind: PartKind, call: int | None, values: Mapping[str, object]) -> tuple[Passage, ...]:
     return tuple(
         _passage(Part(kind, str(key), call), str(key).replace("_", " "), _plain(value))
         for key, value in _ordered(values)
     )
 
 
-def _ordered(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _ordered(values: Mapping[str, object]) -> list[tuple[str, object]]:
     return sorted(values.items(), key=lambda pair: pair[0] != "title")
 
 
-def _fields(values: Mapping[str, Any]) -> Fields:
+def _fields(values: Mapping[str, object]) -> Fields:
     return tuple((str(key).replace("_", " "), _plain(value)) for key, value in _ordered(values))
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """A value as a person would write it."""
     if value is None:
         return "not given"

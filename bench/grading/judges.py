@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from agents.contract import Action, ActionKind
 from bench.grading.neutralise import block, one_line
@@ -85,7 +84,7 @@ def render_action(action: Action | None) -> str:
     return f"called {action.tool} with\n{arguments}"
 
 
-def schema(ids: Sequence[str]) -> dict[str, Any]:
+def schema(ids: Sequence[str]) -> dict[str, object]:
     """Strict JSON schema of a reply. The rationale comes first, so that it is not an afterthought."""
     verdict = {
         "type": "object",
@@ -105,7 +104,7 @@ def schema(ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def parse(reply: str | Mapping[str, Any] | None, ids: Sequence[str]) -> JudgeResult:
+def parse(reply: str | Mapping[str, object] | None, ids: Sequence[str]) -> JudgeResult:
     """Reads a reply, as text or already parsed. Never raises and never guesses: what is missing is unscored.
 
     A text counts only where it is one JSON object, alone or in one code
@@ -113,11 +112,11 @@ def parse(reply: str | Mapping[str, Any] | None, ids: Sequence[str]) -> JudgeRes
     """
     raw = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False, default=str)
     entries, problem = _entries(reply)
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[Mapping[str, object]]] = {}
     rejected = []
     for entry in entries:
         key = entry.get("id") if isinstance(entry, Mapping) else None
-        if isinstance(key, str) and key in ids:
+        if isinstance(entry, Mapping) and isinstance(key, str) and key in ids:
             found.setdefault(key, []).append(entry)
         else:
             rejected.append(f"unknown id in {str(entry)[:200]}")
@@ -188,7 +187,7 @@ def _cut(text: str) -> str:
     return f"{text[:half]}\n(here {len(text) - 2 * half} characters are left out)\n{block(text[-half:])}"
 
 
-def _entries(reply: str | Mapping[str, Any] | None) -> tuple[list[Any], str]:
+def _entries(reply: str | Mapping[str, object] | None) -> tuple[list[object], str]:
     """The list of verdicts in a reply, and what is wrong with the whole reply ("" where nothing is)."""
     if isinstance(reply, str):
         fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", reply, re.DOTALL)
@@ -196,19 +195,18 @@ def _entries(reply: str | Mapping[str, Any] | None) -> tuple[list[Any], str]:
             reply = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_no_duplicate_keys)
         except (ValueError, RecursionError) as error:
             return [], f"the reply is not JSON: {error}"[:200]
-    if not isinstance(reply, Mapping) or not isinstance(reply.get("verdicts"), list):
-        return [], "the reply has no list of verdicts"
-    return reply["verdicts"], ""
+    entries = reply.get("verdicts") if isinstance(reply, Mapping) else None
+    return (entries, "") if isinstance(entries, list) else ([], "the reply has no list of verdicts")
 
 
-def _no_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     keys = [key for key, _ in pairs]
     if len(set(keys)) != len(keys):
         raise ValueError(f"a key is given twice among {keys}")
     return dict(pairs)
 
 
-def _one_verdict(entries: Sequence[Mapping[str, Any]]) -> tuple[VerdictValue, str] | str:
+def _one_verdict(entries: Sequence[Mapping[str, object]]) -> tuple[VerdictValue, str] | str:
     """The verdict that the entries of one id agree on, or the reason why there is none."""
     if not entries:
         return "no verdict for this id"

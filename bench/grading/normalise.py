@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Hashable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 
 class Unreadable(ValueError):
@@ -68,7 +67,7 @@ _YEAR_FIRST = re.compile(r"(\d{4})([./-])(\d{1,2})\2(\d{1,2})")
 _WEEKDAYS = re.compile(r"\b(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?\b")
 
 
-def normalise(value: Any, kind: str, *, as_of: datetime, unit: str = "", unordered: bool = False) -> Hashable:
+def normalise(value: object, kind: str, *, as_of: datetime, unit: str = "", unordered: bool = False) -> Hashable:
     """The value as a comparable object: two values mean the same exactly where their forms are equal.
 
     ``kind`` is one of TYPES; ``as_of`` gives the time zone and the year of a
@@ -92,7 +91,7 @@ def normalise(value: Any, kind: str, *, as_of: datetime, unit: str = "", unorder
     raise ValueError(f"unknown type {kind!r} in a rule; there are {', '.join(TYPES)}")
 
 
-def normalise_text(value: Any) -> str:
+def normalise_text(value: object) -> str:
     """Case, width, white space, hyphens and underscores made alike. 25.0 reads as "25"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -102,7 +101,7 @@ def normalise_text(value: Any) -> str:
     return " ".join(re.sub(r"[_\-\u2010-\u2015]", " ", text).split())
 
 
-def same_text(stored: Any, given: Any) -> bool:
+def same_text(stored: object, given: object) -> bool:
     """Whether both read alike as texts. This is also how an item's id is found, by tool, rule and page."""
     try:
         return normalise_text(stored) == normalise_text(given)
@@ -110,7 +109,7 @@ def same_text(stored: Any, given: Any) -> bool:
         return False
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, str):
@@ -118,14 +117,14 @@ def _as_list(value: Any) -> list[Any]:
     return [value]
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     text = str(value).strip().casefold()
     if text in _TRUE | _FALSE:
         return text in _TRUE
     raise Unreadable(f"{value!r} is neither true nor false")
 
 
-def _number(value: Any, unit: str, *, whole: bool) -> tuple[str, Decimal]:
+def _number(value: object, unit: str, *, whole: bool) -> tuple[str, Decimal]:
     """(what is measured, amount in its base unit); ("", amount) where no unit is known."""
     amount, written = _read_number(value)
     kind, factor = _unit(written or unit)
@@ -138,7 +137,7 @@ def _number(value: Any, unit: str, *, whole: bool) -> tuple[str, Decimal]:
     return kind, (amount * factor).normalize() + 0  # + 0 makes -0 and 0 alike
 
 
-def _read_number(value: Any) -> tuple[Decimal, str]:
+def _read_number(value: object) -> tuple[Decimal, str]:
     if isinstance(value, bool):
         raise Unreadable(f"{value!r} is not a number")
     text = _plain(value)
@@ -153,7 +152,7 @@ def _read_number(value: Any) -> tuple[Decimal, str]:
     return _decimal(_point(value, found["digits"])), found["before"] or found["after"].strip().rstrip(".")
 
 
-def _point(value: Any, digits: str) -> str:
+def _point(value: object, digits: str) -> str:
     """The digits with a point for the decimals and nothing between thousands. A lone comma groups, as in English."""
     if re.fullmatch(r"[+-]?\d{1,3}('\d{3})+([.,]\d+)?", digits):
         digits = digits.replace("'", "")
@@ -166,7 +165,7 @@ def _point(value: Any, digits: str) -> str:
     return digits.replace(",", ".") if re.fullmatch(r"[+-]?\d+,\d{1,2}", digits) else digits
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """Width, case, kinds of space and minus made alike."""
     if isinstance(value, str) and len(value) > LONGEST:
         raise Unreadable(f"{value[:20]!r}... is longer than {LONGEST} characters")
@@ -193,7 +192,7 @@ def _unit(name: str) -> tuple[str, Decimal]:
     return key.removesuffix("s"), Decimal(1)  # "passengers", "nights": a unit of its own
 
 
-def _time(value: Any, zone: tzinfo | None) -> int:
+def _time(value: object, zone: tzinfo | None) -> int:
     """Seconds since midnight."""
     text = _plain(value)
     named = {"noon": 43200, "midday": 43200, "midnight": 0}
@@ -224,7 +223,7 @@ def _iso_moment(text: str, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def _date(value: Any, as_of: datetime) -> date:
+def _date(value: object, as_of: datetime) -> date:
     if isinstance(value, datetime):
         return value.astimezone(as_of.tzinfo or UTC).date() if value.tzinfo else value.date()
     if isinstance(value, date):
@@ -245,7 +244,7 @@ def _date(value: Any, as_of: datetime) -> date:
     return _written_date(value, text, as_of)
 
 
-def _day_or_month_first(value: Any, first: int, second: int, year: int, separator: str) -> date:
+def _day_or_month_first(value: object, first: int, second: int, year: int, separator: str) -> date:
     """Dots mean day first; with a slash or dash both orders are read, and only one may be a date."""
     if separator == ".":
         return _calendar(value, year, second, first)
@@ -254,7 +253,7 @@ def _day_or_month_first(value: Any, first: int, second: int, year: int, separato
     return _calendar(value, year, second, first) if second <= 12 else _calendar(value, year, first, second)
 
 
-def _written_date(value: Any, text: str, as_of: datetime) -> date:
+def _written_date(value: object, text: str, as_of: datetime) -> date:
     """Such as March 14th, 2026, 14-Mar-2026, or Friday the 14th of March; without a year the next one from as_of."""
     plain = _WEEKDAYS.sub(" ", re.sub(r"[,./-]", " ", text))
     cardinal = re.sub(r"(\d)(st|nd|rd|th)\b", r"\1", plain)
@@ -279,7 +278,7 @@ def _written_date(value: Any, text: str, as_of: datetime) -> date:
     raise Unreadable(f"{value!r} is not a date")
 
 
-def _calendar(value: Any, year: int, month: int, day: int) -> date:
+def _calendar(value: object, year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +106,7 @@ def _row(judged: Judged, split: str, name: str, here: npt.NDArray[np.bool_], oth
     return CardRow(judged.judge, split, name, raw_agreement(ratings), gwet_ac1(ratings, MENU), gap)
 
 
-def panel_warnings(judges: Sequence[Mapping[str, Any]], agent: Mapping[str, Any]) -> list[str]:
+def panel_warnings(judges: Sequence[Mapping[str, object]], agent: Mapping[str, object]) -> list[str]:
     """What makes a panel weaker than it looks, a sentence each. Judges and agent as a manifest names them."""
     named = Counter(str(judge["slug"]) for judge in judges)
     distinct = list({str(judge["slug"]): judge for judge in judges}.values())
@@ -128,7 +127,7 @@ def panel_warnings(judges: Sequence[Mapping[str, Any]], agent: Mapping[str, Any]
     return found
 
 
-def _alike(judges: Sequence[Mapping[str, Any]], what: str) -> dict[str, list[str]]:
+def _alike(judges: Sequence[Mapping[str, object]], what: str) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for judge in judges:
         if value := str(judge.get(what, "")).strip().casefold():

@@ -22,13 +22,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import TypedDict
 
 from bench.grading.normalise import TYPES, Ambiguous, Unreadable, normalise, normalise_text, same_text
 from bench.grading.types import VerdictValue
 
+# A rule as it is stored. ``validate`` says which keys go together.
+Rule = TypedDict(
+    "Rule",
+    {
+        "argument": str,
+        "item_field": str,
+        "item_argument": str,
+        "committed": str,
+        "equals": object,
+        "in": Sequence[object],
+        "type": str,
+        "unordered": bool,
+        "unit": str,
+        "required": bool,
+        "default": object,
+    },
+    total=False,
+)
+
+
+class Call(TypedDict):
+    """An accepted committing call."""
+
+    tool: str
+    arguments: Mapping[str, object]
+
+
+World = Mapping[str, Mapping[str, Mapping[str, object]]]  # {"items": {id: fields}}
+
 _SUBJECTS = ("argument", "item_field", "committed")
-_KEYS = frozenset({*_SUBJECTS, "equals", "in", "item_argument", "type", "unordered", "unit", "required", "default"})
+_KEYS = frozenset(Rule.__annotations__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +70,10 @@ class RuleVerdict:
 
 
 def check(
-    rule: Mapping[str, Any],
+    rule: Rule,
     *,
-    committed: Sequence[Mapping[str, Any]],
-    world: Mapping[str, Any],
+    committed: Sequence[Call],
+    world: World,
     as_of: datetime,
 ) -> RuleVerdict:
     """Checks one rule.
@@ -62,14 +92,14 @@ def check(
     if "committed" in rule:
         tool, wanted = call["tool"], rule["committed"]
         return _verdict(tool == wanted, f"{tool} was called", f"{wanted} expected")
-    arguments: Mapping[str, Any] = call["arguments"]
+    arguments = call["arguments"]
     if "argument" in rule:
         name = rule["argument"]
         return _compare(rule, f"argument {name}", arguments.get(name), as_of)
     return _check_item(rule, arguments, world, as_of)
 
 
-def validate(rule: Mapping[str, Any]) -> None:
+def validate(rule: Rule) -> None:
     """Raises ValueError naming what is wrong with a rule; for loaders as well as for ``check``."""
     if sum(key in rule for key in _SUBJECTS) != 1:
         raise ValueError(f"a rule has exactly one of {', '.join(_SUBJECTS)}; got {dict(rule)}")
@@ -87,33 +117,33 @@ def validate(rule: Mapping[str, Any]) -> None:
         raise ValueError(f"unknown type {rule['type']!r} in a rule; there are {', '.join(TYPES)}")
 
 
-def _check_item(
-    rule: Mapping[str, Any], arguments: Mapping[str, Any], world: Mapping[str, Any], as_of: datetime
-) -> RuleVerdict:
+def _check_item(rule: Rule, arguments: Mapping[str, object], world: World, as_of: datetime) -> RuleVerdict:
     chosen = arguments.get(rule["item_argument"])
     if _absent(chosen):
         return RuleVerdict(VerdictValue.FAIL, f"argument {rule['item_argument']} chooses no item")
-    items: Mapping[str, Mapping[str, Any]] = world.get("items", {})
+    items = world.get("items", {})
     fields = next((fields for key, fields in items.items() if same_text(key, chosen)), None)
     if fields is None:
         return RuleVerdict(VerdictValue.FAIL, f"there is no item {chosen!r}")
     return _compare(rule, f"{rule['item_field']} of {chosen}", fields.get(rule["item_field"]), as_of)
 
 
-def _compare(rule: Mapping[str, Any], what: str, value: Any, as_of: datetime) -> RuleVerdict:
+def _compare(rule: Rule, what: str, value: object, as_of: datetime) -> RuleVerdict:
     if _absent(value):
         if rule.get("required", True):
             return RuleVerdict(VerdictValue.FAIL, f"{what} is missing")
         if "default" not in rule:
             return RuleVerdict(VerdictValue.PASS, f"{what} is not given and not required")
         value = rule["default"]
-    wanted: list[Any] = list(rule["in"]) if "in" in rule else [rule["equals"]]
+    wanted: list[object] = list(rule["in"]) if "in" in rule else [rule["equals"]]
     kind = rule.get("type") or _type_of(wanted[0])
-    options = {"as_of": as_of, "unit": rule.get("unit", ""), "unordered": bool(rule.get("unordered", False))}
-    allowed = [normalise(option, kind, **options) for option in wanted]
+    read = partial(
+        normalise, kind=kind, as_of=as_of, unit=rule.get("unit", ""), unordered=bool(rule.get("unordered", False))
+    )
+    allowed = [read(option) for option in wanted]
     expected = " or ".join(repr(option) for option in wanted)
     try:
-        actual = normalise(value, kind, **options)
+        actual = read(value)
     except Ambiguous as error:
         return RuleVerdict(VerdictValue.CANNOT_JUDGE, f"{what}: {error}")
     except Unreadable as error:
@@ -121,11 +151,11 @@ def _compare(rule: Mapping[str, Any], what: str, value: Any, as_of: datetime) ->
     return _verdict(actual in allowed, f"{what} is {value!r}", f"{expected} expected")
 
 
-def _absent(value: Any) -> bool:
+def _absent(value: object) -> bool:
     return value is None or (isinstance(value, str) and not normalise_text(value))
 
 
-def _type_of(expected: Any) -> str:
+def _type_of(expected: object) -> str:
     if isinstance(expected, bool):
         return "boolean"
     if isinstance(expected, int | float):

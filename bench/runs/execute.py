@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q
@@ -18,6 +17,7 @@ from agents.registry import resolve
 from agents.runner import run_agent
 from bench.grading.combination import in_audit_slice
 from bench.grading.gold import gold_measures
+from bench.grading.rules import Call
 from bench.grading.store import append_verdicts, first_scores, rule_verdicts, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
@@ -105,7 +105,7 @@ def _llm(unit: Unit, model: str, limits: Limits, asked_before: int = 0) -> OpenA
     )
 
 
-def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
+def _run(unit: Unit) -> tuple[Course, list[Call]]:
     limits = Limits(**unit.run.manifest["limits"])
     tools = world_of(unit.task)
     spec = resolve(unit.method)
@@ -120,7 +120,7 @@ def _run(unit: Unit) -> tuple[Course, list[dict[str, Any]]]:
     return course, tools.committed
 
 
-def store_course(unit: Unit, worker: str, course: Course, committed: list[dict[str, Any]], wall_s: float) -> bool:
+def store_course(unit: Unit, worker: str, course: Course, committed: list[Call], wall_s: float) -> bool:
     """Trajectory, rule verdicts, scores and the unit's new status, all or none. True where it now waits for judges."""
     recall, over_applied = gold_measures(unit.task_id, course)
     trajectory = Trajectory(

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from agents.contract import JSON, ToolResult, ToolSpec
 from bench.grading.normalise import Ambiguous, Unreadable, normalise, same_text
+from bench.grading.rules import Call
 from bench.models import Task
 from bench.runs.matching import matches, named
 
@@ -28,7 +29,7 @@ class ToolWorld:
     specs: tuple[ToolSpec, ...]
     world: JSON
     as_of: datetime
-    committed: list[JSON] = field(default_factory=list)
+    committed: list[Call] = field(default_factory=list)
 
     def __call__(self, name: str, arguments: JSON) -> ToolResult:
         spec = next((spec for spec in self.specs if spec.name == name), None)
