@@ -126,6 +126,7 @@ def _checkpoints(dataset: Dataset) -> Iterator[dict[str, Any]]:
                 "value": checkpoint.value,
                 "losing_values": checkpoint.losing_values,
                 "conflict": checkpoint.conflict,
+                "tier": checkpoint.tier,
                 "evidence": sorted(event.position for event in checkpoint.evidence.all()),
             }
 

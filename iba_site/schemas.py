@@ -262,6 +262,7 @@ class CheckpointOut(Schema):
     dimension: str | None = Field(None, description="of a preference: what it is about")
     wanted: str | None = Field(None, description="of a preference: the choice that holds here and now")
     conflict: str | None = Field(None, description="of a preference: what stands against it in the history")
+    tier: str | None = Field(None, description="of a preference: direct, combined or contested (docs/validity.md)")
     gold_event_ids: list[str] = Field(description="events that show it")
     seen_event_ids: list[str] = Field(description="those of them that your agent was given: tells finding from reading")
     over_applied: bool | None = Field(description="a choice that holds elsewhere was acted on; null: cannot be told")

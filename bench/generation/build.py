@@ -88,11 +88,12 @@ def digest(personas: Iterable[PersonaSpec]) -> str:
 
 
 def summarise(personas: Sequence[PersonaSpec]) -> dict[str, Any]:
-    """The counts that build_dataset reports; means are a task, conflicts count checkpoints by kind."""
+    """The counts that build_dataset reports; means are a task, conflicts and tiers count checkpoints."""
     tasks = [task for persona in personas for task in persona.tasks]
     preferences = [[c for c in task.checkpoints if c.kind == "preference"] for task in tasks]
     evidence = [len({e for c in found for e in c.evidence}) for found in preferences]
     conflicts = Counter(c.conflict for found in preferences for c in found if c.conflict)
+    tiers = Counter(c.tier for found in preferences for c in found)
     count = max(1, len(tasks))
     return {
         "personas": len(personas),
@@ -103,6 +104,7 @@ def summarise(personas: Sequence[PersonaSpec]) -> dict[str, Any]:
         "constraints_per_task": round(sum(map(len, preferences)) / count, 2),
         "evidence_per_task": round(sum(evidence) / count, 2),
         "conflicts": dict(sorted(conflicts.items())),
+        "tiers": dict(sorted(tiers.items())),
     }
 
 
@@ -247,6 +249,7 @@ def _write_checkpoints(task: Task, spec: TaskSpec, events: Sequence[Event]) -> N
             value=c.value,
             losing_values=list(c.losing_values),
             conflict=c.conflict,
+            tier=c.tier,
         )
         for position, c in enumerate(spec.checkpoints)
     )

@@ -98,7 +98,7 @@ def _labels(dataset: Dataset) -> dict[tuple[str, str], str]:
 
 def _named_values(dataset: Dataset) -> int:
     labels = _labels(dataset)
-    cues = EventLabel.objects.filter(event__persona__dataset=dataset, role__in=["cue", "condition"])
+    cues = EventLabel.objects.filter(event__persona__dataset=dataset, role__in=["cue", "condition", "against"])
     return sum(
         bool(content_stems(labels.get((dimension, value), "")) & content_stems(text))
         for dimension, value, text in cues.values_list("dimension", "value", "event__text")

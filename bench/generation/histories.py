@@ -6,13 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from bench.catalogue import Catalogue, Text
+from bench.catalogue import Catalogue, Dimension, Text
 from bench.catalogue.schema import StateCues, tells_the_end
 from bench.catalogue.texts import TEXT_SLOT, of_split
 from bench.generation.authors import Author
 from bench.generation.filling import Cast, cast_of, filled
 from bench.generation.placing import Days, Deck, Facts, moment
-from bench.generation.spec import DAYS, EventSpec, PersonaSpec, Size, StatePeriod, Trait, day_at, day_number
+from bench.generation.spec import (
+    DAYS,
+    TASKS_FROM_DAY,
+    EventSpec,
+    PersonaSpec,
+    Size,
+    StatePeriod,
+    Trait,
+    day_at,
+    day_number,
+)
 
 
 @dataclass
@@ -87,6 +97,9 @@ def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, life: _Life) -
             for day, text in _spread(deck.draw(cues, size.cues), first, last, rng):
                 yield from life.event(day, text, "condition", (trait.dimension, value, group, ""))
         return
+    if trait.ruled_out:
+        yield from _exclusions(dimension, trait, life, first, last)
+        return
     stretches = [(trait.value, size.cues + 1, first, last)]
     if trait.changed_on is not None:
         turn = day_number(trait.changed_on)
@@ -97,6 +110,15 @@ def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, life: _Life) -
     for value, count, start, end in stretches:
         for day, text in _spread(deck.draw(dimension.value(value).cues, count), start, end, rng):
             yield from life.event(day, text, "cue", (trait.dimension, value, "", ""))
+
+
+def _exclusions(dimension: Dimension, trait: Trait, life: _Life, first: int, last: int) -> Iterator[EventSpec]:
+    """One or two texts against each value that is out, one of them before the first task. Nothing shows what holds."""
+    for value in trait.ruled_out:
+        texts = life.deck.draw(dimension.value(value).against, life.rng.randint(1, 2))
+        for text, end in zip(texts, (TASKS_FROM_DAY, last), strict=False):
+            labels = (trait.dimension, value, "", "")
+            yield from life.event(life.rng.randint(first, end), text, "against", labels)
 
 
 def ordinal(day: int) -> str:

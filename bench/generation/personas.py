@@ -15,6 +15,7 @@ from bench.generation.people import draw_person
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
 
 MIN_FITTING_CUES = 2
+COMBINED = 0.6  # of the constant preferences that texts can show by ruling the others out
 Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 
 
@@ -97,13 +98,21 @@ def _trait(
             changed = (START + timedelta(days=day)).date()
             return Trait(reference, drift.target, was=drift.source, changed_on=changed)
     fewest = min(held[living.split, reference, value] for value in open_to)
-    return Trait(reference, rng.choice([v for v in open_to if held[living.split, reference, v] == fewest]))
+    value = rng.choice([v for v in open_to if held[living.split, reference, v] == fewest])
+    others = [other for other in dimension.values if other.slug != value]
+    combined = all(_can_be_out(other, living) for other in others) and rng.random() < COMBINED
+    return Trait(reference, value, ruled_out=tuple(other.slug for other in others) if combined else ())
 
 
 def _can_show(value: Value, living: Living) -> bool:
     """A value whose cues presume what the persona is not (a tenant, a parent) is not theirs to hold."""
     fitting = living.suited(of_split(value.cues, living.split))
     return value.open_to(living.facts) and len(fitting) >= MIN_FITTING_CUES
+
+
+def _can_be_out(value: Value, living: Living) -> bool:
+    """A text against the value that anybody with these facts might write, in a voice that everybody has."""
+    return any(text.voice == "plain" for text in living.suited(of_split(value.against, living.split)))
 
 
 def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random) -> tuple[StatePeriod, ...]:

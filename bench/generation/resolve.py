@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from bench.catalogue import Catalogue
-from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Trait
+from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Tier, Trait
 
 NOT = "not "  # before a condition: where it does not hold
 
@@ -32,11 +32,15 @@ class Resolved:
     evidence: tuple[int, ...]  # positions in the persona's events, all before the as-of time
     losing: tuple[str, ...]
     conflict: Conflict
+    tier: Tier = Tier.DIRECT
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What one event shows to whoever understands it. ``until``: the last day of a state, where the text names it."""
+    """What one event shows to whoever understands it: of role "against" that ``value`` is out.
+
+    ``until``: the last day of a state, where the text names it.
+    """
 
     on: date
     role: str
@@ -71,6 +75,9 @@ def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date,
     if choice is None:
         return None
     by_state = choice.conflict in (Conflict.OVERRIDE, Conflict.CROSS)
+    trait = persona.trait(dimension)
+    if trait is not None and trait.ruled_out and not by_state:
+        return _by_exclusion(persona, trait, choice, as_of)
     found = persona.shown.get(choice.group if by_state else dimension, ())
     evidence = tuple(
         i
@@ -83,10 +90,22 @@ def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date,
     return Resolved(choice.value, evidence, choice.losing, choice.conflict) if enough or by_state else None
 
 
+def _by_exclusion(persona: PersonaSpec, trait: Trait, choice: Choice, as_of: datetime) -> Resolved | None:
+    """What is left once each of the other values was seen to be out."""
+    before = [i for i in persona.shown.get(trait.dimension, ()) if persona.events[i].occurred_at < as_of]
+    against = tuple(i for i in before if persona.events[i].role == "against")
+    if {persona.events[i].value for i in against} != set(trait.ruled_out):
+        return None
+    return Resolved(choice.value, against, choice.losing, choice.conflict, Tier.COMBINED)
+
+
 def life_shown(
     shown: Iterable[Shown], dimension: str, catalogue: Catalogue
 ) -> tuple[Trait | None, tuple[StatePeriod, ...]]:
-    """The trait and the states that events show for one dimension: of rival cues the latest counts."""
+    """The trait and the states that events show for one dimension.
+
+    Of rival cues the latest counts; without any cue holds what is left where every other value is out.
+    """
     events = sorted(shown, key=lambda event: event.on)
     cues = [event for event in events if event.dimension == dimension and event.role in ("cue", "drift")]
     sides = [event for event in events if event.dimension == dimension and event.role == "condition"]
@@ -96,7 +115,8 @@ def life_shown(
             groups[event.group].append(event)
     states = [_period(group, found, catalogue) for group, found in groups.items()]
     bearing = sorted((p for p in states if p and _effect(p, dimension)), key=lambda p: (p.start, p.key))
-    return _conditional(dimension, sides) or _plain(dimension, cues), tuple(bearing)
+    trait = _conditional(dimension, sides) or _plain(dimension, cues) or _left(dimension, events, catalogue)
+    return trait, tuple(bearing)
 
 
 def _plain(dimension: str, cues: Sequence[Shown]) -> Trait | None:
@@ -109,6 +129,12 @@ def _plain(dimension: str, cues: Sequence[Shown]) -> Trait | None:
         return Trait(dimension, value)
     first = next(event for event in cues if event.value == value and event.on >= before[-1].on)
     return Trait(dimension, value, was=before[-1].value, changed_on=first.on - timedelta(days=1))
+
+
+def _left(dimension: str, events: Sequence[Shown], catalogue: Catalogue) -> Trait | None:
+    out = {event.value for event in events if event.dimension == dimension and event.role == "against"}
+    left = [value.slug for value in catalogue.dimension(dimension).values if value.slug not in out] if out else []
+    return Trait(dimension, left[0], ruled_out=tuple(sorted(out))) if len(left) == 1 else None
 
 
 def _conditional(dimension: str, sides: Sequence[Shown]) -> Trait | None:

@@ -26,9 +26,20 @@ class Conflict(StrEnum):
     CONDITIONAL = "conditional"  # it depends on the context
 
 
+class Tier(StrEnum):
+    """How much of a history it takes to settle a preference checkpoint."""
+
+    DIRECT = "direct"  # one event can do it
+    COMBINED = "combined"  # each event alone leaves two or more values open, together they leave one
+    CONTESTED = "contested"  # two preferences pull apart, and earlier choices show which one gave way
+
+
 @dataclass(frozen=True)
 class Trait:
-    """A long-term preference: constant, changing once, or depending on a condition."""
+    """A long-term preference: constant, changing once, or depending on a condition.
+
+    ``ruled_out``: all other values, of a constant preference that no event shows: texts against each of them leave it.
+    """
 
     dimension: str
     value: str
@@ -36,6 +47,7 @@ class Trait:
     changed_on: date | None = None
     when: str = ""  # condition under which ``value_when`` holds instead
     value_when: str = ""
+    ruled_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,7 @@ class CheckpointSpec:
     value: str = ""
     losing_values: tuple[str, ...] = ()
     conflict: str = ""
+    tier: str = ""
     evidence: tuple[int, ...] = ()  # positions in the persona's events
 
 

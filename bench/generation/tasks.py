@@ -248,6 +248,7 @@ def _preference(candidate: Candidate, dimension: str, text: str, rule: dict[str,
         value=resolved.value,
         losing_values=resolved.losing,
         conflict=resolved.conflict.value,
+        tier=resolved.tier.value,
         evidence=resolved.evidence,
     )
 

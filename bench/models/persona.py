@@ -68,6 +68,8 @@ class EventRole(models.TextChoices):
     CUE = "cue", "cue"
     CONDITION = "condition", "conditional cue"
     DRIFT = "drift", "reason for a change"
+    AGAINST = "against", "rules a value out"
+    RECORD = "record", "an earlier choice between two preferences"
     STATE_START = "state_start", "start of a state"
     STATE_COURSE = "state_course", "course of a state"
     STATE_END = "state_end", "end of a state"

@@ -50,6 +50,7 @@ class Checkpoint(models.Model):
     value = models.CharField(max_length=64, blank=True, default="")
     losing_values = models.JSONField(default=list, help_text="values that held once or hold elsewhere")
     conflict = models.CharField(max_length=20, blank=True, default="")
+    tier = models.CharField(max_length=10, blank=True, default="", help_text="of a preference: how much settles it")
     evidence = models.ManyToManyField(Event, related_name="+", blank=True)
 
     class Meta:

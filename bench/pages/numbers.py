@@ -156,6 +156,17 @@ METHOD_COLOURS = frozenset(
 ACTION_WORDS: Mapping[str, str] = {"generate": "texts", "call_api": "calls"}
 
 
+TIER_WORDS: Mapping[str, str] = {
+    "direct": "one event can settle it",
+    "combined": "several events together settle it, none alone",
+    "contested": "two preferences pull apart; earlier choices show which gave way",
+}
+
+
+def tier_words(tier: str) -> str:
+    return TIER_WORDS.get(tier, "")
+
+
 def action_words(action: str) -> str:
     """The tasks of one kind of action."""
     return ACTION_WORDS.get(action, action.replace("_", " "))

@@ -168,6 +168,7 @@ register.filter("method_label", numbers.method_label)
 register.filter("method_short", numbers.method_short)
 register.filter("method_class", numbers.method_class)
 register.filter("action_words", numbers.action_words)
+register.filter("tier_words", numbers.tier_words)
 register.filter("stage_words", numbers.stage_words)
 
 

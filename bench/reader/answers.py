@@ -15,7 +15,7 @@ from bench.reader.judging import verdicts
 from bench.reader.knowledge import catalogue, dimensions, sentence, understand, wording
 from bench.reader.labels import Lookup, meanings
 from bench.reader.prompt import Known, read
-from bench.reader.view import View, effects, group_of, note, scope
+from bench.reader.view import View, group_of, note, scope
 from bench.reader.words import served, told
 
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
@@ -70,7 +70,7 @@ def _object(schema: JSON, view: View, model: str) -> JSON:
     known: dict[str, Callable[[], object]] = {
         "when": lambda: view.asked.day.isoformat() if view.asked and "day" in view.asked.slots else "",
         "aspects": lambda: _aspects(view),
-        "queries": lambda: [dimensions()[d].question for d in view.dimensions if not view.evidence(d)],
+        "queries": lambda: [dimensions()[d].question for d in view.dimensions if not view.settled(d)],
         "constraints": lambda: _planned(view) if "steps" in fields else _constraints(view, _row(fields["constraints"])),
         "points": lambda: _points(view),
         "steps": lambda: STEPS,
@@ -110,8 +110,7 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
     rows: list[JSON] = []
     for dimension in view.dimensions:
         groups: dict[tuple[str, str], list[Known]] = {}
-        for known in view.evidence(dimension):
-            value = known.shown.value if known.shown.dimension else effects(known.shown.group)[dimension]
+        for value, known in view.speaking(dimension):
             groups.setdefault((value, known.shown.group), []).append(known)
         last = max((found[-1].shown.on for (_, group), found in groups.items() if "." not in group), default=None)
         for (value, group), found in groups.items():

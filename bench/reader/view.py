@@ -16,6 +16,7 @@ from bench.reader.labels import Lookup
 from bench.reader.prompt import Known, Prompt
 from bench.reader.words import told
 
+OUT = "Ruled out: "  # before what a text says is not this person's, where the reader writes it down
 _NOTE = re.compile(r"^(.*) \[(\d{4}-\d{2}-\d{2})(?: to (\d{4}-\d{2}-\d{2}))?(?:, (.+))?\]$")
 
 
@@ -136,9 +137,22 @@ class View:
         """Lines that bear on a dimension, the earliest first."""
         return sorted((k for k in self.known if bears(k.shown, dimension)), key=lambda known: known.shown.on)
 
+    def speaking(self, dimension: str) -> list[tuple[str, Known]]:
+        """The lines with the value that each speaks for; those that rule values out, for the one that they leave."""
+        found = self.evidence(dimension)
+        out = {known.shown.value for known in found if known.shown.role == "against"}
+        left = [value.slug for value in dimensions()[dimension].values if value.slug not in out]
+        rows: list[tuple[str, Known]] = []
+        for known in found:
+            if known.shown.role != "against":
+                rows.append((known.shown.value or effects(known.shown.group)[dimension], known))
+            elif len(left) == 1:
+                rows.append((left[0], known))
+        return rows
+
 
 def bears(shown: Shown, dimension: str) -> bool:
-    if shown.role in ("cue", "drift", "condition"):
+    if shown.role in ("cue", "drift", "condition", "against"):
         return shown.dimension == dimension
     return shown.role.startswith("state_") and dimension in effects(shown.group)
 
@@ -166,6 +180,8 @@ def group_of(words: str) -> str:
 def note(shown: Shown) -> str:
     """A line of notes or of a profile, which ``noted`` reads back; "" for what shows nothing."""
     until = f" to {shown.until}" if shown.until else ""
+    if shown.role == "against":
+        return f"{OUT}{sentence(shown.dimension, shown.value)} [{shown.on}]"
     if shown.role in ("cue", "drift", "condition"):
         side = f", {scope(shown.group)}" if shown.group else ""
         return f"{sentence(shown.dimension, shown.value)} [{shown.on}{side}]"
@@ -185,8 +201,9 @@ def noted(line: str) -> Shown | None:
             if state.name == match[1]:
                 end = date.fromisoformat(until) if until else None
                 return Shown(on, f"state_{rest}", "", "", f"{domain}.{state.slug}", end)
-    found = told(match[1], tuple(dimensions()))
-    return Shown(on, "condition" if rest else "cue", *found[0], group_of(rest)) if len(found) == 1 else None
+    found = told(match[1].removeprefix(OUT), tuple(dimensions()))
+    role = "against" if match[1].startswith(OUT) else "condition" if rest else "cue"
+    return Shown(on, role, *found[0], group_of(rest)) if len(found) == 1 else None
 
 
 def draw(*parts: str) -> float:

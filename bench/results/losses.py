@@ -18,6 +18,7 @@ _FIELDS = {
     "domain": f"{_TASK}domain__slug",
     "action": f"{_TASK}action_kind",
     "conflict": "checkpoint__conflict",
+    "tier": "checkpoint__tier",
     "gap": "gap",
     "combined": "combined",
     "persona": "checkpoint__task__persona_id",
@@ -25,13 +26,14 @@ _FIELDS = {
 
 
 class Loss(NamedTuple):
-    """Preference checkpoints that ended alike. ``conflict`` is "" without one, ``gap`` "" where nothing lost them,
-    ``combined`` "" where unscored."""
+    """Preference checkpoints that ended alike. ``conflict`` is "" without one, ``tier`` "" where unknown, ``gap`` ""
+    where nothing lost them, ``combined`` "" where unscored."""
 
     method: str
     domain: str
     action: str
     conflict: str
+    tier: str
     gap: str
     combined: str
     persona: int
@@ -45,6 +47,7 @@ class LossCount(TypedDict):
     domain: str
     action: str
     conflict: str
+    tier: str
     gap: str
     combined: str
     count: int
@@ -75,13 +78,16 @@ def remembered_losses(run: Run) -> list[Loss]:
 
 def loss_counts(losses: Iterable[Loss]) -> list[LossCount]:
     """The same without personas, in the same order."""
-    counts: Counter[tuple[str, str, str, str, str, str]] = Counter()
+    counts: Counter[Loss] = Counter()
     for loss in losses:
-        counts[loss[:6]] += loss.number
+        counts[loss._replace(persona=0, number=0)] += loss.number
     return [
-        LossCount(method=method, domain=domain, action=action, conflict=conflict, gap=gap, combined=combined, count=n)
-        for (method, domain, action, conflict, gap, combined), n in counts.items()
-    ]
+        LossCount(
+            method=one.method, domain=one.domain, action=one.action, conflict=one.conflict, tier=one.tier,
+            gap=one.gap, combined=one.combined, count=count,
+        )
+        for one, count in counts.items()
+    ]  # fmt: skip
 
 
 def stage_shares(losses: Iterable[Loss]) -> dict[str, list[StageShare]]:

@@ -44,6 +44,7 @@ class CheckpointResult(TypedDict):
     dimension: NotRequired[str]
     wanted: NotRequired[str]
     conflict: NotRequired[str]
+    tier: NotRequired[str]
     gold_event_ids: list[str]
     seen_event_ids: list[str]
     over_applied: bool | None
@@ -167,4 +168,6 @@ def _checkpoint(score: CheckpointScore, gold: list[str], verdicts: list[VerdictS
         found["dimension"], found["wanted"] = checkpoint.dimension, checkpoint.value
     if checkpoint.conflict:
         found["conflict"] = checkpoint.conflict
+    if checkpoint.tier:
+        found["tier"] = checkpoint.tier
     return found

@@ -125,10 +125,10 @@ def _task(persona: Persona, scenario: Scenario, events: list[Event]) -> Task:
     calls = scenario.action_kind == "call_api"
     rule = {"argument": "party", "equals": 2} if calls else None
     Checkpoint.objects.create(task=task, position=0, kind="task", text="It is for two.", rule=rule)
-    for position, dimension, conflict in ((1, "spice", ""), (2, "tone", "drift")):
+    for position, dimension, conflict, tier in ((1, "spice", "", "combined"), (2, "tone", "drift", "direct")):
         checkpoint = Checkpoint.objects.create(
             task=task, position=position, kind="preference", text=f"The soup is mild {HOSTILE}", rule=rule,
-            dimension=f"{scenario.domain.slug}.{dimension}", value="mild", conflict=conflict,
+            dimension=f"{scenario.domain.slug}.{dimension}", value="mild", conflict=conflict, tier=tier,
         )  # fmt: skip
         checkpoint.evidence.set([events[position - 1]])
     return task

@@ -37,6 +37,26 @@ def test_the_funnel_narrows_to_a_kind_of_conflict(viewer, finished):
     assert [funnel["start"] for funnel in page.context["funnels"]] == [3, 3]
 
 
+def test_the_comparison_shows_both_methods_by_tier_and_narrows_its_funnel_to_one(viewer, finished):
+    """Of each task one checkpoint is combined and one direct, 6 each; rag loses the direct ones."""
+    page = viewer.get("/compare/", {"run": finished.pk, "a": "iba", "b": "rag", "tier": "direct"})
+    rates = {row["slug"]: (row["a"]["mean"], row["b"]["mean"], row["b"]["n"]) for row in page.context["tiers"]}
+    assert rates == {"direct": (1.0, 0.0, 6), "combined": (1.0, 1.0, 6)}
+    assert list(rates) == ["direct", "combined"]
+    assert [funnel["start"] for funnel in page.context["funnels"]] == [6, 6]
+    assertContains(page, "after each stage, direct only")
+    assertContains(page, "tier=combined")
+    lost = viewer.get("/trajectories/", {"run": finished.pk, "gap": "not_retrieved", "tier": "direct"})
+    assert lost.context["page_obj"].paginator.count == 6
+    none = viewer.get("/trajectories/", {"run": finished.pk, "gap": "not_retrieved", "tier": "combined"})
+    assert none.context["page_obj"].paginator.count == 0
+
+
+def test_a_trajectory_says_which_checkpoints_no_single_event_settles(viewer, finished):
+    page = viewer.get(f"/trajectories/{trajectory_of(finished, 'iba').pk}/")
+    assertContains(page, "several events together settle it, none alone", count=1)
+
+
 def test_runs_of_different_data_versions_are_refused(viewer, finished):
     other = finish(make_run(make_dataset("other", "b")))
     page = viewer.get("/compare/", {"run": finished.pk, "with": other.pk})

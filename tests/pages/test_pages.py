@@ -150,6 +150,12 @@ def test_a_dataset_page_shows_version_sha_counts_and_conflicts(viewer, dataset):
     page = viewer.get("/datasets/small/")
     for text in ("a" * 64, "version 1", "drift", "Person 2"):
         assertContains(page, text)
+    # two preference checkpoints a task: one of each tier in 6 tasks
+    assert page.context["tiers"] == [
+        {"tier": "direct", "count": 6, "share": 0.5},
+        {"tier": "combined", "count": 6, "share": 0.5},
+    ]
+    assertContains(page, "none alone")
     assert viewer.get("/datasets/none/").status_code == 404
     assert viewer.get("/datasets/small/personas/nobody/").status_code == 404
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, Persona, Split, Task
 
 SHOWING = frozenset({"cue", "condition", "drift"})  # roles of texts that show a value
+TELLING = SHOWING | {"against"}  # and of those that rule one out
 SILENT = frozenset({"everyday", "distractor"})  # roles of texts that show nothing
 
 
@@ -65,6 +66,12 @@ class Content:
 
     def questions_of(self, split: str) -> list[Question]:
         return [question for question in self.questions if question.split == split]
+
+    def left_by(self, record: Record, value: str) -> list[str]:
+        """The values that a text leaves open which is about ``value``: it alone, or all but it."""
+        if record.role != "against":
+            return [value]
+        return [other for other in self.descriptions.get(record.dimension, {}) if other != value]
 
     @property
     def dev(self) -> list[Question]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from bench.generation.validity.content import SHOWING, SILENT, Content, Record
+from bench.generation.validity.content import SILENT, TELLING, Content, Record
 from bench.generation.validity.shortcut import MOST_AUC, Shortcut, area
 from bench.generation.validity.word_reader import learn, words
 from bench.models import Split
@@ -40,7 +40,7 @@ WAYS: tuple[tuple[str, Tokens], ...] = (
 def telling_readers(content: Content) -> list[Shortcut]:
     kinds: tuple[tuple[str, Kind, Kind], ...] = (
         ("signal or noise", lambda r: r.role not in SILENT, lambda r: r.role in SILENT),
-        ("cue or distractor", lambda r: r.role in SHOWING, lambda r: r.role == "distractor"),
+        ("cue or distractor", lambda r: r.role in TELLING, lambda r: r.role == "distractor"),
     )
     return [tell(f"{name} by {way}", content, yes, no, tokens) for name, yes, no in kinds for way, tokens in WAYS]
 

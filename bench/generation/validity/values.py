@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from bench.generation.validity.content import SHOWING, Content, Question, Record
+from bench.generation.validity.content import TELLING, Content, Question, Record
 from bench.generation.validity.shortcut import Shortcut, guess
 from bench.generation.validity.word_reader import WordReader, best, learn_each, words
 from bench.models import Split
@@ -41,24 +41,28 @@ def memoriser(content: Content) -> Shortcut:
     known = {
         (record.dimension, record.text): record.value
         for record in content.records_of(Split.DEV)
-        if record.role in SHOWING and record.value
+        if record.role in TELLING and record.value
     }
     lives = _lives(content.records_of(Split.TEST))
 
     def pick(question: Question) -> list[str]:
-        seen = (known.get((question.dimension, record.text)) for record in _before(lives, question))
-        return [value for value in seen if value is not None][-1:]
+        seen = ((record, known.get((question.dimension, record.text))) for record in _before(lives, question))
+        left = [content.left_by(record, value) for record, value in seen if value is not None]
+        return left[-1] if left else []
 
     return guess("memoriser of dev's texts", content.test, pick, learned_on=Split.DEV)
 
 
 def latest_wins(content: Content) -> Shortcut:
-    """Reads every cue of the history as its label says; a state or a condition changes nothing."""
+    """Reads every text on the dimension as its label says, and believes the last; no state or condition counts.
+
+    What that text rules out is out, and nothing else.
+    """
     lives = _lives(content.records_of(Split.TEST))
 
     def pick(question: Question) -> list[str]:
-        seen = (r for r in _before(lives, question) if r.role in SHOWING and r.dimension == question.dimension)
-        return [record.value for record in seen][-1:]
+        seen = [r for r in _before(lives, question) if r.role in TELLING and r.dimension == question.dimension]
+        return content.left_by(seen[-1], seen[-1].value) if seen else []
 
     return guess("latest cue wins, no states, no conditions", content.test, pick, limit=MOST_LATEST)
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from bench.generation.gates import check_dataset
+from bench.generation.tiers import tier_shares
 from bench.generation.validity.readers import read_shortcuts
 from bench.generation.validity.shortcut import Shortcut
 from bench.management.base import JsonCommand
@@ -24,12 +25,15 @@ class Command(JsonCommand):
         gates = [gate.to_json() for gate in check_dataset(dataset)]
         for gate in gates:
             self.say(f"{'ok  ' if gate['passed'] else 'FAIL'} {gate['name']}: {gate['value']} ({gate['limit']})")
+        tiers = tier_shares(dataset)
+        for row in tiers:
+            self.say(f"     {row['tier']}: {row['count']} preference checkpoints, {row['share']:.3f} of all")
         shortcuts = read_shortcuts(dataset)
         self.say("shortcuts (docs/validity.md):")
         for shortcut in shortcuts:
             self.say(_line(shortcut))
         rows = [shortcut.to_json() for shortcut in shortcuts]
-        return {"gates": gates, "shortcuts": rows, "passed": all(gate["passed"] for gate in gates)}
+        return {"gates": gates, "tiers": tiers, "shortcuts": rows, "passed": all(gate["passed"] for gate in gates)}
 
     def failed(self, result: dict[str, Any]) -> str:
         broken = [gate["name"] for gate in result["gates"] if not gate["passed"]]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TypedDict
 
+from bench.generation.spec import Tier
 from bench.grading.gap import FunnelRow, GapStage, funnel
 from bench.models import Domain, Run, RunStatus
 from bench.pages.charts import Forest, IntervalRow, axis_end, forest
@@ -73,12 +74,14 @@ class Narrowed:
     domain: str = ""
     conflict: str = ""
     action: str = ""
+    tier: str = ""
 
     def fits(self, loss: Loss) -> bool:
         return (
             self.domain in ("", loss.domain)
             and self.conflict in ("", loss.conflict or "none")
             and self.action in ("", loss.action)
+            and self.tier in ("", loss.tier)
         )
 
 
@@ -153,8 +156,8 @@ def _lost_at(loss: Loss) -> GapStage | None:
     return GapStage(loss.gap or GapStage.UNKNOWN) if lost else None
 
 
-class ConflictRate(TypedDict):
-    """Satisfied share of the preference checkpoints with one kind of conflict; None for a side that has none."""
+class KindRate(TypedDict):
+    """Satisfied share of the preference checkpoints of one kind; None for a side that has none."""
 
     kind: str
     slug: str
@@ -162,9 +165,9 @@ class ConflictRate(TypedDict):
     b: MeasureJson | None
 
 
-def conflict_rates(a: Side, b: Side, action: str = "") -> list[ConflictRate]:
+def conflict_rates(a: Side, b: Side, action: str = "") -> list[KindRate]:
     """One row a kind of conflict, no conflict first."""
-    first, second = (_conflict_shares(side, action) for side in (a, b))
+    first, second = (_shares(side, action, lambda loss: loss.conflict) for side in (a, b))
     kinds = sorted({*first, *second}, key=lambda kind: (kind != "", kind))
     return [
         {"kind": kind or "no conflict", "slug": kind or "none", "a": first.get(kind), "b": second.get(kind)}
@@ -172,12 +175,19 @@ def conflict_rates(a: Side, b: Side, action: str = "") -> list[ConflictRate]:
     ]
 
 
-def _conflict_shares(side: Side, action: str) -> dict[str, MeasureJson]:
+def tier_rates(a: Side, b: Side, action: str = "") -> list[KindRate]:
+    """One row a tier, the plainest first; none where the checkpoints have no tiers."""
+    first, second = (_shares(side, action, lambda loss: loss.tier) for side in (a, b))
+    found = [tier.value for tier in Tier if tier in first or tier in second]
+    return [{"kind": tier, "slug": tier, "a": first.get(tier), "b": second.get(tier)} for tier in found]
+
+
+def _shares(side: Side, action: str, kind: Callable[[Loss], str]) -> dict[str, MeasureJson]:
     found: dict[str, list[tuple[Loss, bool]]] = defaultdict(list)
     for loss in remembered_losses(side.run):
         if loss.method == side.method and action in ("", loss.action) and loss.combined in ("pass", "fail"):
-            found[loss.conflict].append((loss, loss.combined == "pass"))
-    return {conflict: share_where(marked).to_json() for conflict, marked in found.items()}
+            found[kind(loss)].append((loss, loss.combined == "pass"))
+    return {kind: share_where(marked).to_json() for kind, marked in found.items()}
 
 
 class MetricRow(TypedDict):

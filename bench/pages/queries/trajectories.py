@@ -129,7 +129,7 @@ FILTERS: Mapping[str, str] = {
 
 
 def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
-    """Trajectories by FILTERS, outcome, lost stage, conflict and dimension.
+    """Trajectories by FILTERS, outcome, lost stage, conflict, tier and dimension.
 
     ``over``: only those that acted on a constraint which should not hold, whether or not a checkpoint failed.
     """
@@ -144,6 +144,8 @@ def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
         score["gap__in"] = asked["gap"].split(",")
     if asked.get("conflict"):
         score["checkpoint__conflict"] = "" if asked["conflict"] == "none" else asked["conflict"]
+    if asked.get("tier"):
+        score["checkpoint__tier"] = asked["tier"]
     if asked.get("dimension"):
         score["checkpoint__dimension"] = asked["dimension"]
     if score:

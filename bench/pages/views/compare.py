@@ -9,6 +9,7 @@ from django.shortcuts import render
 
 from agents.registry import resolve
 from bench.asked import one_of
+from bench.generation.spec import Tier
 from bench.models import Run
 from bench.pages.nouns import check_results, see_run_named
 from bench.pages.queries import compare as queries
@@ -18,7 +19,7 @@ from bench.results.rows import ACTIONS
 
 
 def compare(request: HttpRequest) -> HttpResponse:
-    """``run`` and ``a`` against ``with`` (else the same run) and ``b``; narrowed by ``domain`` and ``conflict``."""
+    """``run`` and ``a`` against ``with`` (else the same run) and ``b``; by ``domain``, ``tier``, ``conflict``."""
     check_results(request.user)
     asked = see_run_named(request.user, request.GET.get("run", ""))
     run = asked or choose_run(None, simulated=False).run
@@ -55,7 +56,8 @@ def _rival(a: str, methods: list[str]) -> str:
 
 
 def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side, action: str) -> dict[str, Any]:
-    only = queries.Narrowed(request.GET.get("domain", ""), request.GET.get("conflict", ""), action)
+    tier = one_of(list(Tier), request.GET.get("tier", ""))
+    only = queries.Narrowed(request.GET.get("domain", ""), request.GET.get("conflict", ""), action, tier)
     cells = [
         cell
         for side in (a, b)
@@ -68,6 +70,8 @@ def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side, action: 
         "domain": only.domain,
         "conflict": only.conflict,
         "domain_names": names,
+        "tier": only.tier,
+        "tiers": queries.tier_rates(a, b, action),
         "conflict_kinds": queries.conflict_kinds(a.run),
         "funnels": [queries.funnel_rows(side, only) for side in (a, b)],
         "conflicts": queries.conflict_rates(a, b, action),

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from bench.access import may_adjudicate
+from bench.generation.tiers import tier_shares
 from bench.models import EventRole
 from bench.pages.nouns import check_results, see_dataset, see_persona
 from bench.pages.queries import datasets as queries
@@ -27,6 +28,7 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
         "personas": queries.personas(shown),
         "by_domain": queries.tasks_by_domain(shown),
         "gates": shown.summary.get("gates", []),
+        "tiers": tier_shares(shown),
         "conflicts": shown.summary.get("conflicts", {}),
     }
     return render(request, "pages/dataset.html", context)

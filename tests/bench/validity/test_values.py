@@ -74,3 +74,14 @@ def test_without_dev_every_reader_that_learns_is_left_with_chance():
 
 def test_without_test_nothing_is_measured():
     assert majority(content([question("a", "dev")])).verdict == "not measured"
+
+
+def test_the_latest_text_alone_leaves_two_values_where_it_rules_one_out():
+    """b is out, then c is out: who believes the last text alone guesses between a and b, 1/2."""
+    described = {"dining.spice": {value: f"likes {value}" for value in VALUES}}
+    life = [
+        record("no b", "b", persona="p", role="against", day=2),
+        record("no c", "c", persona="p", role="against", day=3),
+    ]
+    found = latest_wins(content([question("a", persona="p")], life, described))
+    assert (found.value, found.verdict) == (pytest.approx(1 / 2), "met")
