@@ -146,6 +146,7 @@ UNIT_COLUMNS = {
     "action_kind": "task__scenario__action_kind",
     "audit": "trajectory__audit",
     "evidence_recall": "trajectory__evidence_recall",
+    "settled": "trajectory__settled",
     "over_applied": "trajectory__over_applied",
     "llm_calls": "trajectory__llm_calls",
     "tokens_in": "trajectory__tokens_in",

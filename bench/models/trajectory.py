@@ -14,6 +14,9 @@ class Trajectory(models.Model):
     data = models.JSONField(help_text="agents.contract.serialise.to_json")
     committed = models.JSONField(default=list, help_text="accepted committing calls, in order")
     evidence_recall = models.FloatField(null=True, blank=True, help_text="0..1; null: no gold evidence")
+    settled = models.FloatField(
+        null=True, blank=True, help_text="0..1, preference checkpoints that the evidence settles; null: it has none"
+    )
     over_applied = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="planned constraints that should not hold; null: the method draws none"
     )

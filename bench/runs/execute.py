@@ -18,6 +18,7 @@ from agents.runner import run_agent
 from bench.grading.combination import in_audit_slice
 from bench.grading.gold import gold_measures
 from bench.grading.rules import Call
+from bench.grading.settled import settled_share
 from bench.grading.store import append_verdicts, first_scores, rule_verdicts, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
 from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
@@ -129,6 +130,7 @@ def store_course(unit: Unit, worker: str, course: Course, committed: list[Call],
         data=to_json(course),
         committed=committed,
         evidence_recall=recall,
+        settled=settled_share(unit.task, course.evidence),
         over_applied=over_applied,
         llm_calls=course.usage.calls,
         tokens_in=course.usage.tokens_in,

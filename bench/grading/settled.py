@@ -1,0 +1,34 @@
+"""What the events that an agent was shown settle: the ideal reader decides with these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.contract import Evidence
+from agents.toolkit.rendering import evidence_lines, now_line, one_line, section
+from bench.models import Checkpoint, CheckpointKind, Task
+from bench.reader.faults import Dials
+from bench.reader.labels import meanings
+from bench.reader.prompt import read
+from bench.reader.view import View
+
+
+def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
+    """The share of the task's preference checkpoints whose value follows from ``evidence`` and the request, 0..1.
+
+    Nothing is guessed: what the events leave open, or settle otherwise, is not settled. None where the task has no
+    preference checkpoint. What a method made of the events plays no part.
+    """
+    wanted = Checkpoint.objects.filter(task=task, kind=CheckpointKind.PREFERENCE).values_list("dimension", "value")
+    checkpoints = list(wanted)
+    if not checkpoints:
+        return None
+    sections = {
+        "Scenario": f"{task.scenario.name} (domain: {task.scenario.domain.slug})",
+        "Request": one_line(task.request),
+        "Now": now_line(task.as_of),
+        "Evidence": evidence_lines(evidence),
+    }
+    prompt = read([{"role": "user", "content": "\n".join(section(*one) for one in sections.items())}])
+    ideal = View(prompt, Dials(), meanings)
+    return sum(ideal.settled(dimension) == value for dimension, value in checkpoints) / len(checkpoints)
