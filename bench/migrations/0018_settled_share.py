@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("bench", "0016_vectors_of_pieces")]
+    dependencies = [("bench", "0017_checkpoints_have_a_tier")]
 
     operations = [
         migrations.AddField(
