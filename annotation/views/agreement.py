@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from bench.access import may_see_results, require
+from bench.asked import one_of
 from bench.models import Run
+from bench.pages import numbers
 from bench.pages.nouns import see_run_named
-from bench.results.agreement_report import GROUPINGS, agreement_of
+from bench.results.agreement_report import agreement_of
+from bench.results.agreement_shapes import Agreed, Card, GroupRow, Narrowed, PairRow, TogetherRow
+from bench.results.ratings import GROUPINGS
+from bench.results.rows import ACTIONS
 
 KINDS = {
     "human-human": "Raters among one another",
@@ -30,32 +36,66 @@ def agreement(request: HttpRequest) -> HttpResponse:
     run = asked or (runs[0] if runs else None)
     if asked and asked not in runs:
         runs.insert(0, asked)
-    report = agreement_of(run) if run else None
+    action = one_of(ACTIONS, request.GET.get("action", ""))
+    whole = agreement_of(run) if run else None
+    report = whole["by_action"].get(action, whole) if whole else None
     context = {
         "runs": runs,
         "run": run,
         "report": report,
-        "tables": _tables(report) if report else [],
-        "judge_why": list(dict.fromkeys(row["reason"] for row in report["judges"] if row["reason"])) if report else [],
+        "whole": whole,
+        "action": action,
+        "actions": [kind for kind in ACTIONS if whole and kind in whole["by_action"]],
+        "tables": _tables(report, whole["groups"] if report is whole else ()) if whole and report else [],
+        "judge_why": _why(report["judges"]) if report else [],
     }
     return render(request, "annotation/agreement.html", context)
 
 
-def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
+class Table(TypedDict):
+    """Rows with a ``label`` each; ``why``: the different reasons of undefined values, numbered on the page."""
+
+    title: str
+    head: str
+    rows: list[Labelled]
+    open: bool
+    why: list[str]
+
+
+class Labelled(Agreed):
+    label: str
+    kind: str
+
+
+def _tables(report: Narrowed, groups: Sequence[GroupRow]) -> list[Table]:
     """The report's rows as tables with a title: all together, pair by pair, then group by group."""
-    overall = [{**row, "label": KINDS[row["kind"]]} for row in report["overall"]]
-    tables: list[dict[str, Any]] = [{"title": "All together", "head": "who", "rows": overall, "open": True}]
-    pairs = [{**row, "label": f"{row['a']} and {row['b']}"} for row in report["pairs"]]
-    if pairs:
-        tables.append({"title": "Two by two", "head": "pair", "rows": pairs, "open": True})
+    tables = [_table("All together", "who", [(KINDS[row["kind"]], row) for row in report["overall"]], shown=True)]
+    tables.append(
+        _table("Two by two", "pair", [(f"{row['a']} and {row['b']}", row) for row in report["pairs"]], shown=True)
+    )
     for by in GROUPINGS:
-        rows = [{**row, "label": row["group"]} for row in report["groups"] if row["by"] == by]
-        if rows:
-            title = f"By {by.replace('_', ' ')}"
-            tables.append({"title": title, "head": by.replace("_", " "), "rows": rows, "open": by == "domain"})
-    return [{**table, "why": _why(table["rows"])} for table in tables]
+        name = numbers.action_words if by == "action_kind" else str
+        rows = [(name(row["group"]), row) for row in groups if row["by"] == by]
+        words = by.replace("_", " ")
+        tables.append(_table(f"By {words}", words, rows, shown=by in ("domain", "action_kind")))
+    return [table for table in tables if table["rows"]]
 
 
-def _why(rows: list[dict[str, Any]]) -> list[str]:
-    """The different reasons of a table's undefined values; the page numbers them and says them once."""
-    return list(dict.fromkeys(reason for row in rows for reason in row["reasons"].values()))
+def _table(title: str, head: str, rows: Sequence[tuple[str, PairRow | TogetherRow]], *, shown: bool) -> Table:
+    labelled = [
+        Labelled(
+            label=label, kind=row["kind"], n=row["n"], raw=row["raw"], ac1=row["ac1"], alpha=row["alpha"],
+            kappa=row["kappa"], prevalence=row["prevalence"], low=row["low"], high=row["high"],
+            reasons=row["reasons"], intervals=row["intervals"],
+        )
+        for label, row in rows
+    ]  # fmt: skip
+    return Table(title=title, head=head, rows=labelled, open=shown, why=_why(labelled))
+
+
+def _why(rows: Sequence[Agreed | Card]) -> list[str]:
+    """The different reasons of a table's undefined values and intervals; the page numbers them and says them once."""
+    found: list[str] = []
+    for row in rows:
+        found += [bounds["reason"] for bounds in row["intervals"].values() if bounds["reason"]]
+    return list(dict.fromkeys(found))

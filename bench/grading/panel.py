@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from bench.grading.judges import is_own_family
 from bench.grading.types import VerdictValue
-from bench.statistics.agreement import Agreement, Coded, Codes, gwet_ac1, raw_agreement
+from bench.statistics.agreement import Agreement, Coded, Codes, agreement_by_item, gwet_ac1, raw_agreement
+from bench.statistics.bootstrap import Interval, agreement_interval
+from bench.statistics.intervals import Difference, Measure, clustered_mean, paired_difference
 
 LENGTH_EDGES = (500, 1500, 4000)  # characters of the candidate
 MENU = (VerdictValue.PASS, VerdictValue.FAIL)
@@ -27,9 +29,11 @@ class Judged:
     """
 
     judge: str
+    persona: Codes
     own_family: npt.NDArray[np.bool_]
     candidate_chars: Codes
     position: Codes
+    calls: npt.NDArray[np.bool_]
     value: Codes
     reference: Codes
     again: Codes
@@ -40,7 +44,7 @@ class CardRow:
     """Agreement of one judge within one group: ``raw`` 0..1, ``ac1`` -1..1, each with a reason if undefined.
 
     ``rate_gap`` (-1..1) is its pass rate minus the reference's, so above 0 is
-    lenient; None where nothing is compared.
+    lenient; without values where nothing is compared. Intervals are clustered by persona.
     """
 
     judge: str
@@ -48,7 +52,9 @@ class CardRow:
     group: str
     raw: Agreement
     ac1: Agreement
-    rate_gap: float | None
+    rate_gap: Difference
+    raw_interval: Measure
+    ac1_interval: Interval
 
 
 def by_length(judges: Iterable[Judged], edges: Sequence[int] = LENGTH_EDGES) -> tuple[CardRow, ...]:
@@ -81,6 +87,14 @@ def by_family(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
     return _in_order(rows)
 
 
+def by_action(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
+    """Agreement with humans on texts and on calls."""
+    rows = []
+    for judged in judges:
+        rows += _rows(judged, "tasks", judged.calls.astype(np.int64), ["texts", "calls"], judged.reference)
+    return _in_order(rows)
+
+
 def against_itself(judges: Iterable[Judged]) -> tuple[CardRow, ...]:
     """Agreement of a judge with itself on the same prompt."""
     rows = []
@@ -99,11 +113,20 @@ def _rows(judged: Judged, split: str, group: Codes, names: Sequence[str], other:
 
 
 def _row(judged: Judged, split: str, name: str, here: npt.NDArray[np.bool_], other: Codes) -> CardRow:
-    ratings = Coded(np.stack([judged.value[here], other[here]]), MENU)
-    both = ratings.codes[:, (ratings.codes >= 0).all(axis=0)]
-    passed = (both == MENU.index(VerdictValue.PASS)).sum(axis=1)
-    gap = float(passed[0] - passed[1]) / both.shape[1] if both.shape[1] else None
-    return CardRow(judged.judge, split, name, raw_agreement(ratings), gwet_ac1(ratings, MENU), gap)
+    ratings, persona = Coded(np.stack([judged.value[here], other[here]]), MENU), judged.persona[here]
+    both = (ratings.codes >= 0).all(axis=0)
+    passed = (ratings.codes[:, both] == MENU.index(VerdictValue.PASS)).astype(float)
+    raw, ac1 = raw_agreement(ratings), gwet_ac1(ratings, MENU)
+    return CardRow(
+        judge=judged.judge,
+        split=split,
+        group=name,
+        raw=raw,
+        ac1=ac1,
+        rate_gap=paired_difference(passed[0].tolist(), passed[1].tolist(), persona[both].tolist()),
+        raw_interval=clustered_mean(agreement_by_item(ratings), persona.tolist()),
+        ac1_interval=Interval(None, None, ac1.reason, 0) if ac1.reason else agreement_interval("ac1", ratings, persona),
+    )
 
 
 def panel_warnings(judges: Sequence[Mapping[str, object]], agent: Mapping[str, object]) -> list[str]:

@@ -173,6 +173,12 @@ register.filter("stage_words", numbers.stage_words)
 
 
 @register.filter
+def signed_interval(value: Mapping[str, Any]) -> str:
+    """(−0.03 to +0.20)."""
+    return numbers.interval(value, sign=True)
+
+
+@register.filter
 def spaced(name: object) -> str:
     """ "call_limit" as people write it."""
     return str(name).replace("_", " ")

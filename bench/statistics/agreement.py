@@ -126,6 +126,20 @@ def prevalence(ratings: Ratings, category: Hashable) -> Agreement:
     return Agreement(float(shares.mean()), None, int(rated.sum()))
 
 
+def agreement_by_item(ratings: Ratings) -> list[float | None]:
+    """Share of agreeing rater pairs of each item, None with fewer than two ratings; the mean is ``raw_agreement``."""
+    coded = encode(ratings)
+    terms = _multi_rater_terms(coded.codes, len(coded.names))
+    return [float(agree) if pairable else None for agree, pairable in terms[:, :2]]
+
+
+def shares_by_item(ratings: Ratings, category: int) -> list[float | None]:
+    """The share of each item's ratings in a category by its number, None without one; its mean is ``prevalence``."""
+    coded = encode(ratings)
+    terms = _multi_rater_terms(coded.codes, len(coded.names))
+    return [float(row[3 + category]) if row[2] else None for row in terms]
+
+
 def _missing(rating: Hashable | None) -> bool:
     return rating is None or rating != rating or (isinstance(rating, str) and not rating.strip())
 

@@ -1,4 +1,5 @@
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -55,7 +56,7 @@ def test_the_latest_verdict_of_a_judge_counts_and_the_earlier_is_its_retest(run,
 def test_groups_split_the_items_by_domain_scenario_dimension_and_kind(run):
     rows = [row for row in agreement_of(run)["groups"] if row["kind"] == "judge-judge"]
     assert {(row["by"], row["group"], row["n"]) for row in rows} == {
-        ("domain", "dining", 8), ("scenario", "dining.plan_meal", 8), ("dimension", "dining.texture", 4),
+        ("domain", "dining", 8), ("action_kind", "generate", 8), ("scenario", "dining.plan_meal", 8), ("dimension", "dining.texture", 4),
         ("checkpoint_kind", "task", 4), ("checkpoint_kind", "preference", 4),
     }  # fmt: skip
 
@@ -94,6 +95,32 @@ def test_items_that_one_rater_graded_change_no_number(run, meal, booking, cast):
     grade(booking, cast["ann"], {0: "fail", 1: "fail", 2: "fail"})
     assert next(row for row in measure_agreement(run)["overall"] if row["kind"] == "human-human") == alone
     assert alone["n"] == 2
+
+
+def test_the_report_of_each_kind_of_action_is_that_of_its_items_alone(run, meal, booking, cast, as_user):
+    grade(meal, cast["ann"], {0: "pass", 1: "fail"})
+    grade(meal, cast["ben"], {0: "pass", 1: "pass"})
+    grade(booking, cast["ann"], {0: "pass", 1: "pass", 2: "pass"})
+    grade(booking, cast["ben"], {0: "pass", 1: "pass", 2: "pass"})
+    report = agreement_of(run)
+    # of texts the two agree on 1 of 2, of calls on 3 of 3
+    parts = report["by_action"]
+    assert (pair(parts["generate"], "ann", "ben")["raw"], pair(parts["generate"], "ann", "ben")["n"]) == (0.5, 2)
+    assert (pair(parts["call_api"], "ann", "ben")["raw"], pair(parts["call_api"], "ann", "ben")["n"]) == (1.0, 3)
+    assert pair(report, "ann", "ben")["raw"] == 0.8
+    page = as_user("vera").get("/agreement/", {"run": run.pk, "action": "generate"})
+    assert pair(page.context["report"], "ann", "ben")["n"] == 2
+    assert '<option value="generate" selected>texts</option>' in page.content.decode()
+
+
+def test_every_number_of_the_agreement_page_has_its_interval_or_the_reason(run, meal, booking, cast, as_user):
+    for other, person in (("fail", "ann"), ("pass", "ben")):
+        grade(meal, cast[person], {0: "pass", 1: other})
+        grade(booking, cast[person], {0: "pass", 1: "pass", 2: other})
+    html = as_user("vera").get("/agreement/", {"run": run.pk}).content.decode()
+    cells = [cell for cell in re.findall(r'<td class="n">(.*?)</td>', html, re.DOTALL) if re.search(r"\d\.\d\d", cell)]
+    assert len(cells) > 20
+    assert [cell for cell in cells if not re.search(r"\([^)]*(\d|–)\)", cell)] == []
 
 
 def test_constant_judges_are_named_on_the_page(run, as_user):

@@ -23,6 +23,7 @@ from bench.statistics.agreement import (
     raw_agreement,
 )
 from bench.statistics.bootstrap import agreement_interval
+from bench.statistics.intervals import clustered_mean
 from tests.annotation.factories import PANEL, make_cast, make_run
 
 VALUES = ["pass", "pass", "pass", "fail", "fail", "cannot_judge", ""]
@@ -83,6 +84,15 @@ def check(row, ratings, personas) -> None:
     interval = agreement_interval("ac1", ratings, personas)
     assert (row["low"], row["high"]) == (close(interval.low), close(interval.high))
     assert row["n"] == raw_agreement(ratings).n
+    for name, coefficient in (("alpha", "alpha"), ("kappa", "cohen" if len(ratings) == 2 else "fleiss")):
+        found = agreement_interval(coefficient, ratings, personas)
+        assert (row["intervals"][name]["low"], row["intervals"][name]["high"]) == (close(found.low), close(found.high))
+    items = [[one for one in item if one] for item in zip(*ratings, strict=True)]
+    alike = [sum(a == b for a, b in combinations(item, 2)) / len(list(combinations(item, 2))) for item in items]
+    passes = [item.count("pass") / len(item) for item in items]
+    for name, values in (("raw", alike), ("prevalence", passes)):
+        mean = clustered_mean(values, personas)
+        assert (row["intervals"][name]["low"], row["intervals"][name]["high"]) == (close(mean.low), close(mean.high))
 
 
 def test_every_pair_is_that_of_its_rows(quarrel):
@@ -101,6 +111,7 @@ def test_every_pair_is_that_of_its_rows(quarrel):
     ("by", "name"),
     [
         ("domain", lambda score: score.trajectory.unit.task.scenario.domain.slug),
+        ("action_kind", lambda score: score.trajectory.unit.task.scenario.action_kind),
         ("scenario", lambda score: str(score.trajectory.unit.task.scenario)),
         ("dimension", lambda score: score.checkpoint.dimension),
         ("checkpoint_kind", lambda score: score.checkpoint.kind),

@@ -3,8 +3,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from bench.grading.panel import MENU, Judged, against_itself, by_family, by_length, by_position, panel_warnings
+from bench.grading.panel import (
+    MENU,
+    Judged,
+    against_itself,
+    by_action,
+    by_family,
+    by_length,
+    by_position,
+    panel_warnings,
+)
 from bench.grading.types import VerdictValue
+from bench.statistics.intervals import clustered_mean, paired_difference
 
 P, F, C = VerdictValue.PASS, VerdictValue.FAIL, VerdictValue.CANNOT_JUDGE
 
@@ -12,7 +22,9 @@ P, F, C = VerdictValue.PASS, VerdictValue.FAIL, VerdictValue.CANNOT_JUDGE
 @dataclass(frozen=True)
 class Item:
     judge: str = "a"
+    persona: int = 1
     own: bool = True
+    call: bool = False
     chars: int = 100
     position: int = 1
     value: VerdictValue | None = P
@@ -34,7 +46,8 @@ def judged(*items):
         }
         own = np.array([item.own for item in mine])
         chars, position = (np.array([getattr(item, name) for item in mine]) for name in ("chars", "position"))
-        found.append(Judged(judge, own, chars, position, **codes))
+        persona, calls = np.array([item.persona for item in mine]), np.array([item.call for item in mine])
+        found.append(Judged(judge, persona, own, chars, position, calls, **codes))
     return found
 
 
@@ -72,8 +85,23 @@ def test_leniency_is_the_difference_of_pass_rates():
         replace(ITEM, value=F, reference=F),
     ]
     (row,) = by_position(judged(*items))
-    assert row.rate_gap == pytest.approx(0.5)
+    assert row.rate_gap.difference == pytest.approx(0.5)
     assert row.raw.value == pytest.approx(0.5)
+
+
+def test_each_number_of_a_card_has_its_interval_by_persona():
+    # three personas with two items each; the judge passes all, the humans fail one item of the first
+    items = [replace(ITEM, persona=number // 2, reference=F if number == 0 else P) for number in range(6)]
+    (row,) = by_position(judged(*items))
+    personas = [0, 0, 1, 1, 2, 2]
+    assert row.raw_interval == clustered_mean([0, 1, 1, 1, 1, 1], personas)
+    assert row.rate_gap == paired_difference([1] * 6, [0, 1, 1, 1, 1, 1], personas)
+    assert row.ac1_interval.low < row.ac1.value <= row.ac1_interval.high
+
+
+def test_agreement_is_shown_for_texts_and_for_calls():
+    rows = by_action(judged(ITEM, replace(ITEM, call=True, reference=F)))
+    assert [(row.split, row.group, row.raw.value) for row in rows] == [("tasks", "calls", 0), ("tasks", "texts", 1)]
 
 
 def test_test_retest_compares_a_judge_with_itself():
@@ -83,7 +111,7 @@ def test_test_retest_compares_a_judge_with_itself():
 
 def test_unscored_and_cannot_judge_agree_with_nothing():
     (row,) = by_position(judged(replace(ITEM, value=None, reference=None), replace(ITEM, value=C, reference=C)))
-    assert (row.raw.value, row.ac1.value, row.rate_gap) == (None, None, None)
+    assert (row.raw.value, row.ac1.value, row.rate_gap.difference) == (None, None, None)
     assert row.raw.reason == "undefined because no item has two ratings"
 
 
