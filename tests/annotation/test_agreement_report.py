@@ -56,7 +56,8 @@ def test_the_latest_verdict_of_a_judge_counts_and_the_earlier_is_its_retest(run,
 def test_groups_split_the_items_by_domain_scenario_dimension_and_kind(run):
     rows = [row for row in agreement_of(run)["groups"] if row["kind"] == "judge-judge"]
     assert {(row["by"], row["group"], row["n"]) for row in rows} == {
-        ("domain", "dining", 8), ("action_kind", "generate", 8), ("scenario", "dining.plan_meal", 8), ("dimension", "dining.texture", 4),
+        ("domain", "dining", 8), ("action_kind", "generate", 8),
+        ("scenario", "dining.plan_meal", 8), ("dimension", "dining.texture", 4),
         ("checkpoint_kind", "task", 4), ("checkpoint_kind", "preference", 4),
     }  # fmt: skip
 

@@ -7,9 +7,11 @@ import sys
 import pytest
 
 from bench.exports import export_results
-from bench.models import Run, Unit, Verdict
+from bench.grading.store import score_trajectories
+from bench.models import Run, Trajectory, Unit, Verdict
 from bench.runs.manifest import ROOT
 from examples.recompute import recompute
+from tests.pages.acting import grade
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +44,57 @@ def test_numbers_that_do_not_follow_from_the_verdicts_are_named(exported):
     rows[0]["value"] = "fail" if rows[0]["value"] == "pass" else "pass"
     rows = [rows[0], *(row for row in rows[1:] if row["checkpoint"] != rows[0]["checkpoint"])]
     (exported / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _, wrong = recompute(exported)
+    wrong = recompute(exported).wrong
     assert any("from verdicts" in line for line in wrong)
     assert any("from the files" in line for line in wrong)
+    assert any(line.startswith("paired") for line in wrong)
+
+
+def test_kinds_of_action_pairs_and_recall_are_computed_from_the_export_as_the_pages_show_them(
+    exported, viewer, finished
+):
+    """iba loses the task checkpoint of its calls and sees all gold events there; a fifth of them in its texts."""
+    for unit in finished.units.filter(method="iba").select_related("task__scenario", "trajectory"):
+        calls = unit.task.scenario.action_kind == "call_api"
+        Trajectory.objects.filter(pk=unit.trajectory.pk).update(evidence_recall=1.0 if calls else 0.2, over_applied=1)
+        if calls:
+            grade(unit.trajectory, unit.task.checkpoints.get(kind="task"), "fail", "it is for three")
+            score_trajectories([unit.trajectory.pk])
+    export_results(Run.objects.get(pk=finished.pk), exported)
+    found = recompute(exported)
+    assert found.wrong == []
+    page = viewer.get(f"/runs/{finished.pk}/").context
+    for cell in page["cells"]:
+        ours = found.cells[cell["method"]]
+        assert ours["recall"] == pytest.approx(cell["recall"])
+        for kind, part in cell["by_action"].items():
+            assert ours["by_action"][kind]["task_success"] == pytest.approx(part["task_success"])
+            assert ours["by_action"][kind]["recall"] == pytest.approx(part["recall"])
+    iba = found.cells["iba"]
+    assert iba["recall"]["mean"] == pytest.approx(0.6)  # three of .2 and three of 1
+    assert [iba["by_action"][kind]["task_success"]["mean"] for kind in ("generate", "call_api")] == [1, 0]
+    (row,) = page["pairs"]
+    for kind, pair in (("", row["pair"]), *((part["action"], part) for part in row["parts"])):
+        ours = found.pairs[kind]["iba against rag, task_success"]
+        assert {name: pair[name] for name in ours} == pytest.approx(ours)
+    assert [part["difference"] for part in row["parts"]] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "where"),
+    [
+        ("results.json", ("paired", "low"), "paired  iba against rag"),
+        ("results.json", ("paired_by_action", "difference"), "paired generate iba against rag"),
+        ("results.json", ("cells", "recall"), "recall"),
+    ],
+)
+def test_a_number_of_the_results_that_is_another_is_named(exported, file, change, where):
+    results = json.loads((exported / file).read_text())
+    group, name = change
+    row = results[group][0]
+    row[name] = {**row[name], "mean": 0.123} if isinstance(row[name], dict) else 0.123
+    (exported / file).write_text(json.dumps(results))
+    assert any(where in line for line in recompute(exported).wrong)
 
 
 def test_the_export_names_failed_units_and_what_groups_them(exported):
