@@ -14,7 +14,7 @@ from bench.models import CheckpointScore, Run, Unit, UnitStatus
 METRICS = ("behaviour_accuracy", "preference_satisfaction", "task_success")
 VIEWS = ("combined", "ai", "human")
 SPLITS = ("dev", "test")
-ACTIONS = tuple(kind.value for kind in ActionKind)  # of a task: texts and calls
+ACTIONS = tuple(sorted(kind.value for kind in ActionKind))  # calls and texts, in the order in which JSON is kept
 
 
 class Outcomes(NamedTuple):

@@ -73,6 +73,21 @@ def test_alpha_of_the_twelve_units_is_krippendorffs_0_743():
     assert krippendorff_alpha(TWELVE_UNITS) == Agreement(pytest.approx(0.74342, abs=5e-6), None, 11)
 
 
+def test_what_one_rater_alone_rated_counts_in_the_shares_and_not_in_the_agreement():
+    # Items 1 and 2 are rated by both: pass/pass agree, pass/fail do not: pa = 1/2.
+    # Items 3 and 4 are rated by one, fail each. Shares over all four: pass (1 + 1/2 + 0 + 0) / 4 = 3/8, fail 5/8.
+    # AC1: pe = (3/8 * 5/8 + 5/8 * 3/8) / (2 - 1) = 15/32; (16/32 - 15/32) / (17/32) = 1/17
+    # Fleiss: pe = 9/64 + 25/64 = 34/64; (32/64 - 34/64) / (30/64) = -1/15
+    ratings = [["pass", "pass", "fail", N], ["pass", "fail", N, "fail"]]
+    assert gwet_ac1(ratings) == Agreement(pytest.approx(1 / 17), None, 2)
+    assert fleiss_kappa(ratings) == Agreement(pytest.approx(-1 / 15), None, 2)
+    assert raw_agreement(ratings) == Agreement(0.5, None, 2)
+    # Without them the shares are 3/4 and 1/4. AC1: pe = 3/8; (4/8 - 3/8) / (5/8) = 1/5. Fleiss: pe = 5/8; -1/3
+    both = [rater[:2] for rater in ratings]
+    assert gwet_ac1(both).value == pytest.approx(1 / 5)
+    assert fleiss_kappa(both).value == pytest.approx(-1 / 3)
+
+
 def test_fleiss_1971_example_has_kappa_0_430():
     assert fleiss_kappa(from_counts(FLEISS)) == Agreement(pytest.approx(0.430, abs=5e-4), None, 30)
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from io import StringIO
+
+from django.core.management import call_command
 from pytest_django.asserts import assertContains
 
 from bench.models import CheckpointScore, Domain, Run, Trajectory
 from bench.pages.queries.overview import satisfaction_by_dimension, success_by_scenario, success_forest
 from bench.results.report import results_of
+from bench.runs.launch import plan_run, start
+from bench.runs.spec import RunSpec
+from iba_site import services
+from tests.pages.conftest import finish
 
 
 def lose_a_dinner(run: Run) -> None:
@@ -22,6 +30,33 @@ def test_a_domain_under_95_percent_has_no_headline_and_says_what_is_missing(view
     assertContains(page, "evaluated 2 of 3 (66%); no headline below 95%")
     assertContains(page, '<td class="n den">2 of 3</td>', html=True)
     assertContains(page, '<td class="n den">3 of 3</td>', html=True)  # rag
+
+
+def test_the_command_withholds_what_the_page_withholds(viewer, dataset):
+    """Of three dinners of iba two are evaluated, of its six tasks five: neither has a headline, its three calls do."""
+    services.ensure("offline")
+    judges = ["offline-judge-a", "offline-judge-b", "offline-judge-c"]
+    run = start(plan_run(RunSpec(dataset="small", methods=["iba", "rag"], model="offline", judges=judges)))
+    finish(run, simulated=True)
+    lose_a_dinner(run)
+    out, said = StringIO(), StringIO()
+    asked = {"dataset": "small", "methods": "iba,rag", "model": "offline", "judges": ",".join(judges), "reuse": True}
+    call_command("run_benchmark", **asked, json="-", stdout=out, stderr=said)
+    lines = {line.split()[0]: line for line in reversed(said.getvalue().splitlines()) if line.strip()}
+    assert json.loads(out.getvalue())["run_id"] == run.pk
+    table = said.getvalue().split("-----\n")[1].splitlines()
+    iba, calls, texts, rag = (line.split() for line in table[:4])
+    assert (iba[:4], iba[-2:]) == (["iba", "–", "–", "–"], ["5/6", "0"])
+    assert (texts[:4], texts[-2:]) == (["texts", "–", "–", "–"], ["2/3", "0"])
+    assert (calls[0], calls[5], calls[-2:]) == ("calls", "1.00", ["3/3", "0"])
+    assert (rag[0], rag[5], rag[-2:]) == ("rag", "0.00", ["6/6", "0"])
+    assert lines["iba:"].endswith("evaluated 5 of 6 (83%); no headline below 95%")
+    assert "evaluated 2 of 3 (66%); no headline below 95%" in said.getvalue()
+    page = viewer.get("/", {"run": run.pk, "simulated": "1"}).content.decode()
+    whole, calls, texts = page.split('method=iba">')[1].split("</tr>")[:3]
+    assert whole.count('title="evaluated 5 of 6 (83%); no headline below 95%"') == 3
+    assert texts.count('title="evaluated 2 of 3 (66%); no headline below 95%"') == 3
+    assert '<span class="measure" title="n = 3">1.00' in calls
 
 
 def test_the_chart_of_a_domain_leaves_out_what_has_no_headline_there(finished):
