@@ -84,7 +84,7 @@ def test_kinds_of_action_pairs_and_recall_are_computed_from_the_export_as_the_pa
     ("file", "change", "where"),
     [
         ("results.json", ("paired", "low"), "paired  iba against rag"),
-        ("results.json", ("paired_by_action", "difference"), "paired generate iba against rag"),
+        ("results.json", ("paired_by_action", "difference"), "paired call_api iba against rag"),
         ("results.json", ("cells", "recall"), "recall"),
     ],
 )
