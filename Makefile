@@ -37,8 +37,8 @@ browser: setup
 proxy:
 	@tools/proxy
 
-test: setup browser proxy ## the whole suite, browser tests included
-	@tools/test
+test: setup browser proxy ## the whole suite, browser tests included, in two processes (PROCESSES)
+	@tools/test -n $(or $(PROCESSES),2)
 
 e2e: setup browser ## browser tests only
 	@tools/test tests/e2e

@@ -63,7 +63,6 @@ def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Ite
 def offline(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
     """The ledger, empty, in the place of the stand-in."""
     monkeypatch.setenv("OFFLINE_URL", ledger.url)
-    ledger.release()
-    ledger.forget()
+    ledger.begin()
     yield ledger
     ledger.release(drop=True)

@@ -98,18 +98,28 @@ class Ledger:
 
     def record(self, mark: object, body: str, status: int) -> None:
         with self._change:
-            self.passing.discard(mark)
-            self.exchanges.append(Exchange(body, status))
+            if mark in self.passing:  # else it is of an earlier test, whose worker may be dead
+                self.passing.remove(mark)
+                self.exchanges.append(Exchange(body, status))
 
     @property
     def bought(self) -> Counter[str]:
         """Answered requests: body -> how often it was answered."""
         return Counter(exchange.body for exchange in self.exchanges if exchange.status == 200)
 
-    def forget(self) -> None:
-        """Also of requests that an earlier test left hanging."""
-        self.exchanges.clear()
-        self.passing.clear()
+    @property
+    def bought_again(self) -> dict[str, int]:
+        """Requests that were answered more than once."""
+        return {body: times for body, times in self.bought.items() if times > 1}
+
+    def begin(self) -> None:
+        """Empty and open. What an earlier test left waiting or under way is no business of the next."""
+        with self._change:
+            self.exchanges.clear()
+            self.passing.clear()
+            self._free = None
+            self._drop += 1
+            self._change.notify_all()
 
 
 def canonical(request: object) -> str:

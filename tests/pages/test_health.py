@@ -9,7 +9,7 @@ import pytest
 from bench import redis_server as calls
 from bench.runs.worker import ALIVE_KEY
 
-pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("workers")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
