@@ -8,18 +8,18 @@ from bench.catalogue import Catalogue, Person
 from bench.generation.people import draw_person
 
 APART = [
-    {"partner", "single"},
-    {"partner", "lives_alone"},
-    {"parent", "lives_alone"},
-    {"flat", "house"},
-    {"owner", "renter"},
-    {"city", "village"},
-    {"ground_floor", "upper_floor"},
-    {"employed", "retired"},
-    {"student", "retired"},
-    {"young", "grandparent"},
-    {"native_english", "second_language"},
-    {"partner_she", "partner_he"},
+    ("partner", "single"),
+    ("partner", "lives_alone"),
+    ("parent", "lives_alone"),
+    ("flat", "house"),
+    ("owner", "renter"),
+    ("city", "village"),
+    ("ground_floor", "upper_floor"),
+    ("employed", "retired"),
+    ("student", "retired"),
+    ("young", "grandparent"),
+    ("native_english", "second_language"),
+    ("partner_she", "partner_he"),
 ]
 TOGETHER = [
     ("car", {"drives"}),
@@ -52,8 +52,8 @@ def test_people_live_in_twenty_countries_and_more_and_are_17_to_90(people: list[
 
 
 @pytest.mark.parametrize("facts", APART, ids=" and ".join)
-def test_facts_that_contradict_each_other_never_hold_together(people: list[Person], facts: set[str]):
-    assert not [person.name for person in people if facts <= {fact.value for fact in person.tags}]
+def test_facts_that_contradict_each_other_never_hold_together(people: list[Person], facts: tuple[str, str]):
+    assert not [person.name for person in people if {*facts} <= {fact.value for fact in person.tags}]
 
 
 @pytest.mark.parametrize(("fact", "one_of"), TOGETHER, ids=[fact for fact, _ in TOGETHER])
