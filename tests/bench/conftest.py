@@ -54,7 +54,7 @@ def worker(django_db_setup: None, django_db_blocker: Any, ledger: Ledger) -> Ite
     """A living worker for a file's tests; it ends with them, since it takes up every run that it sees."""
     services.stop("worker")  # one of this home would take messages of units that its database does not have
     with django_db_blocker.unblock():
-        worker = Worker(ledger.url, lease_s=20)
+        worker = Worker(ledger.url, lease_s=600)  # nobody dies here, and a machine may stand still for a while
     yield worker
     worker.end()
 

@@ -30,8 +30,9 @@ def replies(run: Run, seed: int = 1) -> list[Verdict]:
     """One verdict of each judge on each text checkpoint; the judges agree."""
     rng = random.Random(seed)
     rows = []
-    for trajectory in Trajectory.objects.filter(unit__run=run, unit__task__scenario__action_kind="generate"):
-        for checkpoint in trajectory.unit.task.checkpoints.all():
+    texts = Trajectory.objects.filter(unit__run=run, unit__task__scenario__action_kind="generate")
+    for trajectory in texts.order_by("unit"):
+        for checkpoint in trajectory.unit.task.checkpoints.order_by("pk"):
             value = rng.choice(["pass", "pass", "fail"])
             rows += [
                 Verdict(
