@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench.catalogue.words import content_stems, holds_phrase
+from bench.generation.validity.content import descriptions_of, questions_of
 from bench.models import Checkpoint, CheckpointKind, Dataset, Event, EventLabel, Task
-from bench.runs.rehearsal import unsolved
+from bench.runs.rehearsal import odds_without_history, unsolved
+
+NEAR_CHANCE = 0.03
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def check_dataset(dataset: Dataset) -> list[Gate]:
         _none("texts that stand twice in one history", _repeated(dataset)),
         _at_least("kinds of conflict", float(len({c.conflict for c in preferences} - {""})), 4),
         _unsolved(dataset),
+        *_blind(dataset),
         _at_most("share of the most frequent value over its dimension, mean", _majority(preferences), 0.7),
     ]
 
@@ -63,6 +68,28 @@ def _unsolved(dataset: Dataset) -> Gate:
     names = tuple(f"{played.task.slug}: {played.checkpoint.text}" for played in missed[:20])
     name = "checkpoints that the ideal reader misses with all gold evidence"
     return Gate(name, float(len(missed)), "0", not missed, names)
+
+
+def _blind(dataset: Dataset) -> Iterator[Gate]:
+    """Without history the ideal reader settles nothing, and does as well as one pick at random."""
+    descriptions = descriptions_of(dataset)
+    tasks = Task.objects.of_dataset(dataset.pk).select_related("scenario__domain", "persona")
+    asked = [
+        (task, odds_without_history(task), questions_of(task, descriptions))
+        for task in tasks.prefetch_related("checkpoints")
+    ]
+    told = [q.name for _, odds, questions in asked for pk, q in questions.items() if odds[pk] in (0.0, 1.0)]
+    name = "preferences that the ideal reader settles without history"
+    yield Gate(name, float(len(told)), "0", not told, tuple(told[:20]))
+    found = _mean([_mean(list(odds.values())) for _, odds, _ in asked])
+    chance = _mean([_mean([q.chance for q in questions.values()]) for _, _, questions in asked])
+    limit = f"at most {NEAR_CHANCE} from chance, {chance:.4f}"
+    name = "preference satisfaction of the ideal reader without history"
+    yield Gate(name, round(found, 4), limit, abs(found - chance) <= NEAR_CHANCE)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def _at_least(name: str, value: float, limit: float) -> Gate:

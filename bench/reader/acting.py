@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.contract import JSON
-from bench.reader.knowledge import DAY, Asked, dimensions, named_day, sentence, wording
+from bench.reader.knowledge import DAY, Asked, named_day, sentence, wording
 from bench.reader.view import View, pick
 
 SEARCHES = 4
@@ -45,14 +45,7 @@ def next_call(view: View) -> JSON | None:
 
 def sentence_of(view: View, dimension: str) -> str:
     """A search query about a dimension: what its options look like."""
-    return " ".join(sentence(dimension, value) for value in offered(view, dimension))
-
-
-def offered(view: View, dimension: str) -> list[str]:
-    """The values on offer for a request, in the catalogue's order; those of the dimension where it is unknown."""
-    values = [value.slug for value in dimensions()[dimension].values]
-    allowed = view.asked.scenario.options(dimension) if view.asked else values
-    return [value for value in values if value in allowed]
+    return " ".join(sentence(dimension, value) for value in view.offered(dimension))
 
 
 def arguments(view: View, tool: JSON) -> JSON:
@@ -71,7 +64,7 @@ def _argument(view: View, tool: str, name: str, schema: JSON) -> object:
     if known is not None or (view.asked and _null_wanted(view, tool, name)):
         return known
     if _ITEM.search(name):
-        return choose_item(view)
+        return pick(likely_items(view), view.request, "item") or None
     values = [value for value in schema.get("enum", ()) if value is not None]
     if values:
         named = [value for value in values if str(value).casefold() in f"{view.request} {notes_on(view)}".casefold()]
@@ -94,7 +87,7 @@ def _known_argument(view: View, tool: str, name: str, schema: JSON) -> object:
     if parameter.dimension and parameter.options:
         if _null_wanted(view, tool, name):
             return None
-        return parameter.options[view.chosen(parameter.dimension, offered(view, parameter.dimension))]
+        return parameter.options[view.chosen(parameter.dimension)]
     fields = asked.scenario.items.fields if asked.scenario.items else {}
     slot = fields[parameter.field].slot if parameter.field in fields else None
     if parameter.equals is not None:
@@ -110,23 +103,21 @@ def _null_wanted(view: View, tool: str, name: str) -> bool:
     return bool(dimension) and dimension in view.unresolved and not view.settled(str(dimension))
 
 
-def choose_item(view: View) -> str | None:
-    """Among the items that fit what the request fixes, one with the most of what this person wants, at random."""
+def likely_items(view: View) -> list[str]:
+    """Ids of the items that fit what the request fixes, those with the most of what this person wants."""
     items = list(view.prompt.items.values())
     if view.asked is None or view.asked.scenario.items is None:
         words = set(re.findall(r"\w+", " ".join([view.request, *notes_on(view)]).casefold()))
-        shared = {str(i["id"]): len(words & set(re.findall(r"\w+", str(list(i.values())).casefold()))) for i in items}
-        best = [key for key, count in shared.items() if count == max(shared.values())]
-        return pick(best, view.request, "item") or None
-    fitting = fits(view.asked, items)
-    wanted = {
-        name: field.options[value]
-        for name, field in view.asked.scenario.decided_fields.items()
-        if field.dimension and field.options and (value := view.kept(field.dimension, offered(view, field.dimension)))
-    }
-    met = {str(item["id"]): sum(same(item.get(n), v) for n, v in wanted.items()) for item in fitting}
-    best = [key for key, count in met.items() if count == max(met.values())]
-    return pick(best, view.request, "item") or None
+        met = {str(i["id"]): len(words & set(re.findall(r"\w+", str(list(i.values())).casefold()))) for i in items}
+    else:
+        wanted = {
+            name: field.options[value]
+            for name, field in view.asked.scenario.decided_fields.items()
+            if field.dimension and field.options and (value := view.kept(field.dimension))
+        }
+        fitting = fits(view.asked, items)
+        met = {str(item["id"]): sum(same(item.get(n), v) for n, v in wanted.items()) for item in fitting}
+    return [key for key, count in met.items() if count == max(met.values())]
 
 
 def fits(asked: Asked, items: Sequence[JSON]) -> list[JSON]:
@@ -172,7 +163,7 @@ def write(view: View) -> str:
         return "\n".join([*unlabelled(view), view.request, *notes_on(view)])
     scenario = view.asked.scenario
     fixed = [fill(text, view.asked.words) for text in scenario.checkpoints]
-    wanted = [option_line(view, d, view.chosen(d, offered(view, d))) for d in scenario.dimensions]
+    wanted = [option_line(view, d, view.chosen(d)) for d in scenario.dimensions]
     return "\n".join([*unlabelled(view), *fixed, *wanted])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.contract import JSON
 from bench.generation.resolve import NOT
-from bench.reader.acting import arguments, look_ups, next_call, notes_on, offered, unlabelled, write
+from bench.reader.acting import arguments, look_ups, next_call, notes_on, unlabelled, write
 from bench.reader.faults import Dials
 from bench.reader.judging import verdicts
 from bench.reader.knowledge import catalogue, dimensions, sentence, understand, wording
@@ -37,8 +37,16 @@ def warm() -> None:
 
 def answer(body: Mapping[str, Any], dials: Dials, lookup: Lookup = meanings) -> JSON:
     """The assistant message for a chat completion request: ``{"role", "content", "tool_calls"}``."""
+    return reply(body, view_of(body, dials, lookup))
+
+
+def view_of(body: Mapping[str, Any], dials: Dials, lookup: Lookup = meanings) -> View:
+    return View(read(body["messages"], list(body.get("tools") or [])), dials, lookup)
+
+
+def reply(body: Mapping[str, Any], view: View) -> JSON:
+    """The message of a reader whose view of the request is this one."""
     tools = list(body.get("tools") or [])
-    view = View(read(body["messages"], tools), dials, lookup)
     forced = body.get("tool_choice")
     if isinstance(forced, dict):
         name = forced["function"]["name"]
@@ -192,7 +200,7 @@ def _checks(view: View) -> list[JSON]:
 def _serves(view: View, draft: str, dimension: str) -> set[str]:
     """The options of a dimension that a draft serves: of a call those whose wording stands in it."""
     if view.asked and view.asked.scenario.action == "call_api":
-        said = {value: wording(view.asked.scenario, dimension, value) for value in offered(view, dimension)}
+        said = {value: wording(view.asked.scenario, dimension, value) for value in view.offered(dimension)}
         return {value for value, text in said.items() if text.casefold() in draft.casefold()}
     return served(draft, dimension, view.dimensions)
 

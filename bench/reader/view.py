@@ -123,15 +123,26 @@ class View:
         choice = choose(trait, states, dimension, today=now, day=day, context=context)
         return choice.value if choice else ""
 
-    def kept(self, dimension: str, offered: Sequence[str]) -> str:
+    def offered(self, dimension: str) -> list[str]:
+        """The values that the request can be served with, in the catalogue's order; all where nobody knows it."""
+        values = [value.slug for value in dimensions()[dimension].values]
+        allowed = self.asked.scenario.options(dimension) if self.asked else values
+        return [value for value in values if value in allowed]
+
+    def kept(self, dimension: str) -> str:
         """The settled value, where it reaches the action and is on offer, "" else."""
         value = self.settled(dimension)
         keeps = draw("keeps", self.request, dimension) < self.dials.keeps
-        return value if keeps and value in offered else ""
+        return value if keeps and value in self.offered(dimension) else ""
 
-    def chosen(self, dimension: str, offered: Sequence[str]) -> str:
-        """The value that the action serves: what is settled, else one at random."""
-        return self.kept(dimension, offered) or pick(offered, self.request, dimension)
+    def likely(self, dimension: str) -> list[str]:
+        """The values among which the action's is drawn: the one that is settled, else all on offer."""
+        kept = self.kept(dimension)
+        return [kept] if kept else self.offered(dimension)
+
+    def chosen(self, dimension: str) -> str:
+        """The value that the action serves."""
+        return pick(self.likely(dimension), self.request, dimension)
 
     def evidence(self, dimension: str) -> list[Known]:
         """Lines that bear on a dimension, the earliest first."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.contract import JSON, Action, Limits, Reply, ToolCall, ToolSpec
 from agents.registry import resolve
 from bench.grading import judges, rules
 from bench.grading.judges import JudgedCheckpoint
-from bench.models import Checkpoint, Task
-from bench.reader.answers import answer
+from bench.models import Checkpoint, CheckpointKind, Task
+from bench.reader.acting import likely_items, same
+from bench.reader.answers import answer, reply, view_of
 from bench.reader.faults import MODELS, OFFLINE, Dials
+from bench.reader.view import View
 from bench.runs.inputs import search_for, task_input
 from bench.runs.world import world_of
 
@@ -29,11 +31,12 @@ class Played:
     passed: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class ReaderHere:
-    """``agents.contract.LLM`` without a wire."""
+    """``agents.contract.LLM`` without a wire. ``views``: what it made of each prompt, in their order."""
 
     dials: Dials = MODELS[OFFLINE]
+    views: list[View] = field(default_factory=list)
 
     def complete(
         self,
@@ -50,7 +53,8 @@ class ReaderHere:
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": stage, "schema": schema}}
         if tools:
             body["tools"] = [{"function": {"name": t.name, "parameters": t.parameters}} for t in tools]
-        message = answer(body, self.dials)
+        self.views.append(view_of(body, self.dials))
+        message = reply(body, self.views[-1])
         text = message["content"] or ""
         calls = tuple(
             ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
@@ -95,3 +99,32 @@ def _judged(task: Task, action: Action | None, checkpoints: Sequence[Checkpoint]
 def unsolved(tasks: Iterable[Task]) -> list[Played]:
     """The checkpoints that the ideal reader misses although it is shown all gold evidence: their tasks are broken."""
     return [played for task in tasks for played in play(task, "rag", gold=True) if not played.passed]
+
+
+def odds_without_history(task: Task) -> dict[int, float]:
+    """Preference checkpoint -> how likely the ideal reader meets it when it sees nothing of the history.
+
+    Exact: the reader is asked, of the last prompt that it got, among what it draws. What it takes for settled there is
+    told by request, tools or items.
+    """
+    reader = ReaderHere()
+    agent = resolve("no_history").function
+    agent(
+        task_input(task),
+        llm=reader,
+        search=search_for(resolve("no_history"), task),
+        call_tool=world_of(task),
+        limits=Limits(),
+    )
+    preferences = [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE]
+    return {checkpoint.pk: _odds(checkpoint, reader.views[-1]) for checkpoint in preferences}
+
+
+def _odds(checkpoint: Checkpoint, view: View) -> float:
+    rule = checkpoint.rule or {}
+    if "item_field" in rule:
+        likely = [view.prompt.items[key].get(rule["item_field"]) for key in likely_items(view)]
+        met = [same(value, rule["equals"]) for value in likely]
+    else:
+        met = [value == checkpoint.value for value in view.likely(checkpoint.dimension)]
+    return sum(met) / len(met) if met else 0.0

@@ -84,16 +84,21 @@ class Content:
 
 def read_content(dataset: Dataset) -> Content:
     """A handful of queries, whatever the dataset's size."""
-    found = Dimension.objects.filter(data_version=dataset.data_version).select_related("domain")
-    descriptions = {d.reference: {o["slug"]: o["description"] for o in d.options} for d in found}
+    descriptions = descriptions_of(dataset)
     tasks = (
         Task.objects.of_dataset(dataset.pk)
         .select_related("persona")
         .prefetch_related("checkpoints")
         .order_by("persona__slug", "slug")
     )
-    questions = tuple(question for task in tasks for question in _questions(task, descriptions))
+    questions = tuple(question for task in tasks for question in questions_of(task, descriptions).values())
     return Content(tuple(_records(dataset)), questions, descriptions)
+
+
+def descriptions_of(dataset: Dataset) -> dict[str, dict[str, str]]:
+    """Dimension -> value -> public words, in the dataset's own version."""
+    found = Dimension.objects.filter(data_version=dataset.data_version).select_related("domain")
+    return {d.reference: {o["slug"]: o["description"] for o in d.options} for d in found}
 
 
 def _records(dataset: Dataset) -> Iterator[Record]:
@@ -105,18 +110,21 @@ def _records(dataset: Dataset) -> Iterator[Record]:
         yield Record(persona, split, at, channel, text, role, dimension, value)
 
 
-def _questions(task: Task, descriptions: Mapping[str, Mapping[str, str]]) -> Iterator[Question]:
+def questions_of(task: Task, descriptions: Mapping[str, Mapping[str, str]]) -> dict[int, Question]:
+    """Checkpoint -> the question that it is."""
     checkpoints = list(task.checkpoints.all())
     preferences = [c for c in checkpoints if c.kind == CheckpointKind.PREFERENCE]
     fields = {c.rule["item_field"] for c in preferences if c.rule and "item_field" in c.rule}
     items = tuple({name: str(item.get(name)) for name in fields} for item in _fitting(task, checkpoints))
     facts = _facts(task.persona)
+    questions: dict[int, Question] = {}
     for checkpoint in preferences:
         offered, wanted, field = _offer(task, checkpoint, items, descriptions.get(checkpoint.dimension, {}))
-        yield Question(
+        questions[checkpoint.pk] = Question(
             f"{task.slug}: {checkpoint.text}", task.persona.slug, task.persona.split, task.as_of, task.request, facts,
             checkpoint.dimension, checkpoint.value, offered, wanted, field, items if field else (),
         )  # fmt: skip
+    return questions
 
 
 def _offer(
