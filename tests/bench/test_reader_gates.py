@@ -40,18 +40,17 @@ def test_one_request_that_says_what_the_history_should_is_named(tiny):
     """The whole is within 3 points of chance then: one of many tasks tells one of its preferences."""
     task = next(task for task in tasks_of(tiny) if any(c.conflict == "" for c in preferences_of(task)))
     told = next(c for c in preferences_of(task) if c.conflict == "")
-    task.request = f"{task.request}\n{told.evidence.first().text}"
+    task.request = f"{task.request} As I said: {told.evidence.first().text}"
     task.save()
     assert broken(tiny)[SETTLED].offenders == (f"{task.slug}: {told.text}",)
 
 
 def test_requests_that_tell_break_the_gate_of_chance(tiny):
     for task in tasks_of(tiny):
-        texts = {event.text for c in preferences_of(task) for event in c.evidence.all()}
-        task.request = "\n".join([task.request, *sorted(texts)])
+        task.request = f"{task.request} As I said: {preferences_of(task)[0].evidence.first().text}"
         task.save()
     found = broken(tiny)
-    assert found[CHANCE].value > 0.9
+    assert found[CHANCE].value > 0.4
     assert found[SETTLED].value > 10
 
 
