@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.generation.gates import Gate, check_dataset
+from bench.generation.spec import Tier
 from bench.models import Checkpoint, CheckpointKind, Dataset, Task
 from bench.runs.rehearsal import odds_without_history, play
 
@@ -23,6 +24,16 @@ def preferences_of(task: Task) -> list[Checkpoint]:
     return [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE]
 
 
+def plain(task: Task) -> list[Checkpoint]:
+    """Preferences that any one of their gold events tells."""
+    return [c for c in preferences_of(task) if c.tier == Tier.DIRECT and not c.conflict]
+
+
+def tell(task: Task, checkpoint: Checkpoint) -> None:
+    task.request = f"{task.request} As I said: {checkpoint.evidence.first().text}"
+    task.save()
+
+
 def broken(dataset: Dataset) -> dict[str, Gate]:
     return {gate.name: gate for gate in check_dataset(dataset) if not gate.passed}
 
@@ -38,20 +49,19 @@ def test_a_task_whose_evidence_does_not_settle_it_is_named(tiny):
 
 def test_one_request_that_says_what_the_history_should_is_named(tiny):
     """The whole is within 3 points of chance then: one of many tasks tells one of its preferences."""
-    task = next(task for task in tasks_of(tiny) if any(c.conflict == "" for c in preferences_of(task)))
-    told = next(c for c in preferences_of(task) if c.conflict == "")
-    task.request = f"{task.request} As I said: {told.evidence.first().text}"
-    task.save()
+    task = next(task for task in tasks_of(tiny) if plain(task))
+    told = plain(task)[0]
+    tell(task, told)
     assert broken(tiny)[SETTLED].offenders == (f"{task.slug}: {told.text}",)
 
 
 def test_requests_that_tell_break_the_gate_of_chance(tiny):
-    for task in tasks_of(tiny):
-        task.request = f"{task.request} As I said: {preferences_of(task)[0].evidence.first().text}"
-        task.save()
+    telling = [task for task in tasks_of(tiny) if plain(task)]
+    for task in telling:
+        tell(task, plain(task)[0])
     found = broken(tiny)
-    assert found[CHANCE].value > 0.4
-    assert found[SETTLED].value > 10
+    assert CHANCE in found
+    assert found[SETTLED].value >= len(telling)
 
 
 def test_items_of_which_most_are_right_break_the_gate_of_chance(tiny):
