@@ -41,7 +41,13 @@ def export_results(run: Run, folder: Path) -> list[dict[str, Any]]:
     results.json, agreement.json, units.jsonl (failed ones too), trajectories.jsonl, verdicts.jsonl (oldest first),
     scores.csv, last manifest.json.
     """
-    results = {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **results_of(run)}
+    results = {
+        "run_id": run.pk,
+        "simulated": run.simulated,
+        "gold_seen": run.gold_seen,
+        "manifest_sha256": run.manifest_sha256,
+        **results_of(run),
+    }
     return [
         _write(folder / "results.json", json.dumps(results, indent=2) + "\n"),
         _write(folder / "agreement.json", json.dumps(agreement_of(run), indent=2) + "\n"),

@@ -9,25 +9,29 @@ from enum import StrEnum
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
-from agents.registry import EXTERNAL
-from bench.models import ApiToken, ExternalSession, Run
-from bench.models.run import RunStatus
+from bench.models import ApiToken
+from bench.runs.fence import read_gold
 
 
 class Scope(StrEnum):
     """What a token may be used for."""
 
-    AGENT = "agent"  # open external runs, work on their tasks, read their results once they have ended
-    READ = "read"  # runs, results and trajectories without gold
-    LAUNCH = "launch"  # start and change runs
-    GOLD = "gold"  # checkpoints, their evidence and verdicts in trajectories
+    AGENT = "agent"
+    READ = "read"
+    LAUNCH = "launch"
+    GOLD = "gold"
 
 
+SCOPE_WORDS = {
+    Scope.AGENT.value: "open external runs, work on their tasks, read their results once they have ended",
+    Scope.READ.value: "runs, results and trajectories, without checkpoints",
+    Scope.LAUNCH.value: "start, pause, resume, cancel and retry runs",
+    Scope.GOLD.value: "checkpoints, their evidence and verdicts; agents of yours are bound by what it reads",
+}
 USUAL = (Scope.READ, Scope.LAUNCH, Scope.AGENT)
 
 
@@ -82,18 +86,11 @@ def require_scope(request: HttpRequest, scope: Scope) -> None:
 
 
 def why_no_gold(request: HttpRequest, dataset_id: int) -> str:
-    """Why this token may not see the gold of a dataset, "" where it may.
-
-    Whoever has an agent at work on the dataset may not, with none of his tokens: the answers of its tasks stand
-    there, and what one token reads another can be told.
-    """
+    """Why this token may not see the gold of a dataset; "" where it may, and it is then on record that it did."""
     token = token_of(request)
     if Scope.GOLD not in token.scopes:
         return f"gold needs a token of scope {Scope.GOLD.value!r}"
-    unfinished = Run.objects.filter(dataset_id=dataset_id, status__in=[RunStatus.RUNNING, RunStatus.PAUSED])
-    at_work = Q(pk__in=ExternalSession.objects.filter(workers=token.user_id).values("unit__run"))
-    open_runs = unfinished.filter(Q(created_by=token.user_id) | at_work).order_by("pk").values_list("pk", "manifest")
-    working = next((pk for pk, manifest in open_runs if any(m.startswith(EXTERNAL) for m in manifest["methods"])), None)
+    working = read_gold(token.user_id, dataset_id)
     if working is None:
         return ""
     return f"external run {working} on this dataset, in which you take part, is still open; gold is shown once it ends"

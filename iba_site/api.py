@@ -17,10 +17,12 @@ from ninja.throttling import AnonRateThrottle
 from pydantic import create_model
 
 from agents.contract import Outage
+from agents.registry import resolve
 from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
 from bench.results.report import results_of
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
+from bench.runs.fence import GoldWasRead
 from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
 from bench.runs.spec import OPTIONS, Kind, RunSpec
@@ -92,6 +94,7 @@ class RunOut(Schema):
     dataset: str
     model: str
     simulated: bool
+    gold_seen: bool = Field(description="an agent elsewhere whose people had been shown gold of the dataset before")
     manifest_sha256: str
     created_at: datetime
     finished_at: datetime | None
@@ -138,6 +141,11 @@ class Page(Schema):
 @api.exception_handler(LaunchError)
 def _launch_error(request: HttpRequest, error: LaunchError) -> HttpResponse:
     return api.create_response(request, {"error": str(error)}, status=422)
+
+
+@api.exception_handler(GoldWasRead)
+def _gold_was_read(request: HttpRequest, error: GoldWasRead) -> HttpResponse:
+    return api.create_response(request, {"error": str(error)}, status=409)
 
 
 @api.exception_handler(Outage)
@@ -267,7 +275,8 @@ def show_results(
         found = results_of(run, view, split, action)
     except ValueError as error:
         raise HttpError(422, str(error)) from error
-    return {"run_id": run.pk, "simulated": run.simulated, "manifest_sha256": run.manifest_sha256, **found}
+    marks = {"simulated": run.simulated, "gold_seen": run.gold_seen}
+    return {"run_id": run.pk, **marks, "manifest_sha256": run.manifest_sha256, **found}
 
 
 @api.get("/runs/{run_id}/trajectories", response=Page)
@@ -301,10 +310,14 @@ def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]
 
 @api.get("/trajectories/{trajectory_id}")
 def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
-    """The whole course; with its scores by checkpoint for a token of scope ``gold``."""
+    """The whole course; with its scores by checkpoint for a token of scope ``gold``.
+
+    The course of a method that is given the gold events tells them, so it is withheld as the scores are.
+    """
     _results_only(request)
     found = get_object_or_404(Trajectory.objects.select_related("unit__task", "unit__run"), pk=trajectory_id)
     withheld = why_no_gold(request, found.unit.run.dataset_id)
+    hidden = bool(withheld) and resolve(found.unit.method).uses_gold
     return {
         "id": found.pk,
         "run": found.unit.run_id,
@@ -312,8 +325,8 @@ def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
         "task": found.unit.task.slug,
         "method": found.unit.method,
         "request": found.unit.task.request,
-        "trajectory": found.data,
-        "committed": found.committed,
+        "trajectory": None if hidden else found.data,
+        "committed": None if hidden else found.committed,
         "gold_withheld": withheld,
         "scores": None if withheld else _scores(found),
     }
@@ -337,5 +350,15 @@ def _get_run(run_id: int) -> Run:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    names = ("status", "model", "simulated", "manifest_sha256", "created_at", "finished_at", "spent_usd", "budget_usd")
+    names = (
+        "status",
+        "model",
+        "simulated",
+        "gold_seen",
+        "manifest_sha256",
+        "created_at",
+        "finished_at",
+        "spent_usd",
+        "budget_usd",
+    )
     return {"id": run.pk, "dataset": str(run.dataset), **{name: getattr(run, name) for name in names}}

@@ -31,6 +31,7 @@ from bench.runs.external import (
     search,
     submit,
 )
+from bench.runs.fence import GoldWasRead
 from bench.runs.launch import launch_run
 from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
@@ -79,7 +80,8 @@ def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
         user=request.user,
     )
     method = run.manifest["methods"][0]
-    return Status(201, {"run": run.pk, "units": run.units.count(), "method": method, "simulated": run.simulated})
+    marks = {"simulated": run.simulated, "gold_seen": run.gold_seen}
+    return Status(201, {"run": run.pk, "units": run.units.count(), "method": method, **marks})
 
 
 @router.get("/runs/{run_id}", response=ExternalProgressOut)
@@ -92,7 +94,7 @@ def show_progress(request: HttpRequest, run_id: int) -> JSON:
 def fetch_next(request: HttpRequest, run_id: int) -> JSON:
     """The next task, or the one that you hold already. ``{"unit": null}`` once none is left.
 
-    409 while the run is paused and after it was cancelled.
+    409 while the run is paused, after it was cancelled, and where somebody who takes part has read its gold.
     """
     run = _external_run(request, run_id)
     with _explained():
@@ -161,5 +163,5 @@ def _explained() -> Iterator[None]:
     """Turns what the unit does not allow into a 409 with the sentence."""
     try:
         yield
-    except ExternalError as error:
+    except (ExternalError, GoldWasRead) as error:
         raise HttpError(409, str(error)) from error

@@ -126,6 +126,7 @@ class ExternalRunOut(Schema):
     units: int = Field(description="tasks to work on")
     method: str
     simulated: bool = Field(description="true where model or judges are the simulated ones")
+    gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
 
 
 class ToolSpecOut(Schema):
@@ -225,6 +226,7 @@ class ExternalProgressOut(Schema):
     method: str
     model: str
     simulated: bool
+    gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
     planned: int
     left: int = Field(description="tasks that nobody has taken yet")
     held: list[HeldOut] = Field(description="tasks that this token works on")
@@ -274,6 +276,7 @@ class OwnResultsOut(Schema):
     run: int
     status: str
     simulated: bool
+    gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
     manifest_sha256: str
     cells: list[dict[str, Any]] = Field(description="as in GET /api/runs/{run_id}/results")
     by_action_kind: dict[str, SharesOut] = Field(description="generate and call_api; counts of checkpoints")

@@ -3,7 +3,7 @@
 from bench.models.catalogue import Dimension, Domain, Scenario
 from bench.models.dataset import Dataset
 from bench.models.endpoint import ApiToken, Endpoint
-from bench.models.external import ExternalSession
+from bench.models.external import ExternalSession, GoldReading
 from bench.models.outage import OutageRow
 from bench.models.persona import Event, EventLabel, EventRole, EventVector, Persona, Split, TextVector
 from bench.models.run import ModelCall, Run, RunStatus, Unit, UnitStatus
@@ -25,6 +25,7 @@ __all__ = [
     "EventRole",
     "EventVector",
     "ExternalSession",
+    "GoldReading",
     "ModelCall",
     "OutageRow",
     "Persona",

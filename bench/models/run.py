@@ -26,6 +26,9 @@ class Run(models.Model):
     manifest = models.JSONField()
     manifest_sha256 = models.CharField(max_length=64)
     simulated = models.BooleanField()
+    gold_seen = models.BooleanField(
+        default=False, help_text="who brought the agent had been shown gold of the dataset before"
+    )
     model = models.CharField(max_length=160)
     max_in_flight = models.PositiveIntegerField(default=64)
     budget_usd = models.FloatField(null=True, blank=True)

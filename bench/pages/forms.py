@@ -1,4 +1,4 @@
-"""The launch form. It reads what was sent; what is allowed is settled by bench.runs.launch."""
+"""The forms of these pages. The launch form reads what was sent; what is allowed is settled by bench.runs.launch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bench.models import Dataset, Domain, Endpoint, Split
 from bench.pages import numbers
 from bench.reader.faults import OFFLINE, PANEL
 from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
+from bench.tokens import SCOPE_WORDS
 
 DEFAULT_METHODS = ("iba", "rag", "recency", "no_history")
 
@@ -81,3 +82,14 @@ def _methods() -> list[tuple[str, str]]:
     return [
         (name, numbers.method_label(name) + (" · never ranked" if resolve(name).uses_gold else "")) for name in names
     ]
+
+
+class TokenForm(forms.Form):
+    """A new API token of one's own."""
+
+    name = forms.CharField(max_length=60, error_messages={"required": "Give it a name, so that you know it later."})
+    scopes = forms.MultipleChoiceField(
+        choices=list(SCOPE_WORDS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose what it may be used for."},
+    )

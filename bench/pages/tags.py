@@ -95,6 +95,17 @@ def simulated_badge(simulated: object) -> SafeString | str:
 
 
 @register.simple_tag
+def gold_seen_badge(gold_seen: object) -> SafeString | str:
+    """The badge of a run whose agent was brought by somebody who had read the answers of its dataset."""
+    if not gold_seen:
+        return ""
+    return format_html(
+        ' <span class="badge badge-warn" title="{}">gold seen</span>',
+        "Who brought this agent had been shown answers of this dataset before the run was opened",
+    )
+
+
+@register.simple_tag
 def method(name: str) -> SafeString:
     return format_html(
         '<span class="method"><i class="dot {}"></i><span class="long">{}</span><span class="short">{}</span></span>',

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from bench.pages.views import compare, datasets, overview, runs, search, trajectories
+from bench.pages.views import account, compare, datasets, overview, runs, search, trajectories
 
 urlpatterns = [
     path("", overview.dashboard, name="dashboard"),
@@ -19,5 +19,7 @@ urlpatterns = [
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/<slug:name>/", datasets.dataset, name="dataset"),
     path("datasets/<slug:name>/personas/<slug:slug>/", datasets.persona, name="persona"),
+    path("account/", account.account, name="account"),
+    path("account/tokens/<id:pk>/revoke/", account.account_revoke, name="account-revoke"),
     path("search/", search.search, name="search"),
 ]

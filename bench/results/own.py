@@ -58,6 +58,7 @@ class OwnResults(TypedDict):
     run: int
     status: str
     simulated: bool
+    gold_seen: bool
     manifest_sha256: str
     cells: list[Cell]
     by_action_kind: dict[str, Shares]
@@ -82,6 +83,7 @@ def own_results(run: Run, gold_withheld: str) -> OwnResults:
         "run": run.pk,
         "status": run.status,
         "simulated": run.simulated,
+        "gold_seen": run.gold_seen,
         "manifest_sha256": run.manifest_sha256,
         "cells": results_of(run)["cells"],
         "by_action_kind": _by_action_kind(scores),

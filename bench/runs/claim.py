@@ -16,6 +16,7 @@ from agents.registry import EXTERNAL
 from bench.grading.coverage import without_answer
 from bench.models import Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
+from bench.runs.fence import GoldWasRead, check_unread
 
 MAX_ATTEMPTS = 6  # claims of one unit, counting those of workers that died
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
@@ -217,6 +218,13 @@ def cancel_run(run_id: int) -> None:
         Unit.objects.filter(run_id=run_id, status=UnitStatus.QUEUED).update(
             status=UnitStatus.CANCELLED, finished_at=now
         )
+    # An agent elsewhere may never ask again. What is locked is being submitted: it meets the cancel and ends itself.
+    away = Unit.objects.filter(run_id=run_id, run__in=_runs(RunStatus.CANCELLED), method__startswith=EXTERNAL)
+    with transaction.atomic():
+        held = away.filter(status=UnitStatus.RUNNING).select_for_update(skip_locked=True, of=("self",))
+        Unit.objects.filter(pk__in=[unit.pk for unit in held]).update(
+            status=UnitStatus.CANCELLED, lease_until=None, finished_at=now
+        )
 
 
 def pause_run(run_id: int, *, budget_hit: bool = False) -> None:
@@ -224,7 +232,11 @@ def pause_run(run_id: int, *, budget_hit: bool = False) -> None:
 
 
 def resume_run(run_id: int) -> None:
-    """Go on with a paused or cancelled run; a run that is done stays so. Failed units stay failed; see retry_failed."""
+    """Go on with a paused or cancelled run; a run that is done stays so. Failed units stay failed; see retry_failed.
+
+    Raises GoldWasRead for a run of an agent elsewhere whose people have read the answers meanwhile.
+    """
+    _check_unread(Run.objects.get(pk=run_id))
     with transaction.atomic():
         if _reopen(run_id, [RunStatus.PAUSED, RunStatus.CANCELLED]):
             _requeue(run_id)
@@ -234,21 +246,38 @@ def retry_failed(run_id: int) -> int:
     """Queue the failed units again: for the agent, or for the judges where the trajectory is there. Also for the
     judges: scored units on which a judge of the panel gave no usable verdict. Returns how many units.
 
-    Calls that were paid for are replayed, not bought again, but for replies of judges that could not be used.
+    Calls that were paid for are replayed, not bought again, but for replies of judges that could not be used. An agent
+    elsewhere whose people have read the answers meanwhile is not asked again; its judges are.
     """
     run = Run.objects.get(pk=run_id)
+    acts = _may_act(run)
     fresh = {"error": "", "attempts": 0, "waits": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
         failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
         done = Trajectory.objects.filter(unit__run=run_id).values("unit_id")
         count = failed.filter(pk__in=done).update(status=UnitStatus.ACTED, **fresh)
-        count += failed.update(status=UnitStatus.QUEUED, **fresh)
+        if acts:
+            count += failed.update(status=UnitStatus.QUEUED, **fresh)
         silent = without_answer(run).values("trajectory__unit")
         count += Unit.objects.filter(pk__in=silent, status=UnitStatus.SCORED).update(status=UnitStatus.ACTED, **fresh)
         if count:
             _reopen(run_id, list(RunStatus))
-            _requeue(run_id)
+            _requeue(run_id, acts=acts)
     return count
+
+
+def _check_unread(run: Run) -> None:
+    if any(method.startswith(EXTERNAL) for method in run.manifest["methods"]):
+        check_unread(run)
+
+
+def _may_act(run: Run) -> bool:
+    """Whether the run's agent may go on; its judges always may."""
+    try:
+        _check_unread(run)
+    except GoldWasRead:
+        return False
+    return True
 
 
 def _reopen(run_id: int, statuses: list[RunStatus]) -> bool:
@@ -256,8 +285,9 @@ def _reopen(run_id: int, statuses: list[RunStatus]) -> bool:
     return bool(runs.update(status=RunStatus.RUNNING, finished_at=None, budget_hit=False, results=None))
 
 
-def _requeue(run_id: int) -> None:
-    """Cancelled units wait again, and messages that a stopped run swallowed are sent again."""
+def _requeue(run_id: int, *, acts: bool = True) -> None:
+    """Cancelled units wait again if the agent may act, and messages that a stopped run swallowed are sent again."""
     units = Unit.objects.filter(run_id=run_id)
-    units.filter(status=UnitStatus.CANCELLED).update(status=UnitStatus.QUEUED, finished_at=None)
+    if acts:
+        units.filter(status=UnitStatus.CANCELLED).update(status=UnitStatus.QUEUED, finished_at=None)
     units.filter(status__in=_BEFORE.values()).update(enqueued_at=None)

@@ -36,6 +36,7 @@ from agents.toolkit.budget import evidence_tokens
 from bench.models import ExternalSession, Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.runs.claim import stop
 from bench.runs.execute import store_course
+from bench.runs.fence import check_unread, has_read, hold_fence
 from bench.runs.inputs import search_for, task_input
 from bench.runs.world import ToolWorld, tool_specs_of
 
@@ -110,6 +111,7 @@ def progress(run: Run, client: str) -> JSON:
         "method": run.manifest["methods"][0],
         "model": run.model,
         "simulated": run.simulated,
+        "gold_seen": run.gold_seen,
         "planned": sum(count.values()),
         "left": count.get(UnitStatus.QUEUED, 0),
         "held": [{"unit": row["pk"], "lease_until": row["lease_until"]} for row in held],
@@ -122,10 +124,13 @@ def progress(run: Run, client: str) -> JSON:
 def next_unit(run: Run, client: str, user: User) -> Unit | None:
     """The unit this client, a token of ``user``, holds already, else the next free one.
 
-    None where all are done or held by others.
+    None where all are done or held by others. Raises GoldWasRead; a run whose ``user`` had read the dataset's gold
+    before it was opened is marked.
     """
     units = Unit.objects.filter(run=run)
     with transaction.atomic():
+        hold_fence(user.pk, run.dataset_id)
+        check_unread(run, user)
         with connection.cursor() as cursor:  # of two requests of one client, the second gets the same unit
             cursor.execute("SELECT pg_advisory_xact_lock(7412, hashtext(%s))", [f"{run.pk} {client}"])
         held = units.filter(status=UnitStatus.RUNNING, claimed_by=client).order_by("pk").first()
@@ -144,6 +149,8 @@ def next_unit(run: Run, client: str, user: User) -> Unit | None:
         )
         session, _ = ExternalSession.objects.get_or_create(unit=free)
         session.workers.add(user)
+        if has_read(user.pk, run.dataset_id):
+            Run.objects.filter(pk=run.pk).update(gold_seen=True)
         free.refresh_from_db()
     return free
 
@@ -151,16 +158,14 @@ def next_unit(run: Run, client: str, user: User) -> Unit | None:
 def held_unit(unit_id: int, client: str) -> Unit:
     """The unit, if this client holds it and its run goes on. Raises ExternalError else."""
     unit = Unit.objects.select_related("run", "task__scenario__domain", "external").filter(pk=unit_id).first()
-    if unit is None or unit.claimed_by != client or unit.status != UnitStatus.RUNNING:
+    mine = Unit.objects.filter(pk=unit_id, status=UnitStatus.RUNNING, claimed_by=client)
+    if unit is None or not mine.update(lease_until=timezone.now() + LEASE):
         if Trajectory.objects.filter(unit_id=unit_id).exists():
             raise ExternalError(f"unit {unit_id} was submitted already; fetch the next task")
+        if unit is not None:
+            check_open(unit.run)
         raise ExternalError(f"unit {unit_id} is not yours at the moment; fetch the next task")
-    try:
-        check_open(unit.run)
-    except ExternalError:
-        stop(unit_id, UnitStatus.RUNNING, client) if unit.run.status == RunStatus.CANCELLED else None
-        raise
-    Unit.objects.filter(pk=unit_id).update(lease_until=timezone.now() + LEASE)
+    check_open(unit.run)
     return unit
 
 
@@ -261,6 +266,16 @@ def submit(unit: Unit, client: str, *, text: str, claimed: Sequence[Step], usage
 
     ``claimed``: what the agent says that it did. Its searches and tool calls come from our own record.
     """
+    try:
+        return _store(unit, client, text, claimed, usage, gave_up)
+    except ExternalError:
+        # The cancel left alone what was locked here; it ends now, and not when its lease does.
+        if Run.objects.filter(pk=unit.run_id, status=RunStatus.CANCELLED).exists():
+            stop(unit.pk, UnitStatus.RUNNING, client)
+        raise
+
+
+def _store(unit: Unit, client: str, text: str, claimed: Sequence[Step], usage: Usage, gave_up: str) -> Stored:
     with transaction.atomic():
         session = ExternalSession.objects.select_for_update().get(unit=unit)  # one submission at a time
         action = _action(unit, session, text, gave_up)
@@ -276,9 +291,10 @@ def submit(unit: Unit, client: str, *, text: str, claimed: Sequence[Step], usage
         wall_s = (timezone.now() - session.created_at).total_seconds()
         # The unit before its run, as everybody locks them who stores a trajectory.
         mine = Unit.objects.select_for_update().filter(pk=unit.pk, status=UnitStatus.RUNNING, claimed_by=client)
-        if not mine.exists():
-            raise ExternalError(f"unit {unit.pk} was submitted already or is not yours any more; fetch the next task")
+        still_mine = mine.exists()
         check_open(unit.run, hold=True)
+        if not still_mine:
+            raise ExternalError(f"unit {unit.pk} was submitted already or is not yours any more; fetch the next task")
         judges_follow = store_course(unit, client, course, session.committed, wall_s)
         stored = Trajectory.objects.filter(unit=unit).values_list("pk", flat=True).first()
         if stored is None:

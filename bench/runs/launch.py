@@ -24,6 +24,7 @@ from bench.runs.endpoints import (
     is_offline,
     resolve_endpoint,
 )
+from bench.runs.fence import has_read, hold_fence
 from bench.runs.manifest import build_manifest, manifest_sha256
 from bench.runs.reach import check_reachable
 from bench.runs.spec import OPTIONS, Kind, Option, RunSpec
@@ -139,20 +140,28 @@ def start(plan: Plan, *, user: User | AnonymousUser | None = None) -> Run:
     """Write a checked plan as a run with its units, and send the first of them to the queue."""
     manifest, sha256 = manifest_of(plan)
     simulated = any(model["simulated"] for model in [manifest["model"], *manifest["judges"]])
+    owner = user if isinstance(user, User) else None
     with transaction.atomic():
+        gold_seen = owner is not None and acts_elsewhere(plan.spec.methods) and _was_shown_gold(owner, plan.dataset)
         run = Run.objects.create(
             dataset=plan.dataset,
             manifest=manifest,
             manifest_sha256=sha256,
             simulated=simulated,
+            gold_seen=gold_seen,
             model=plan.spec.model,
             max_in_flight=plan.spec.max_in_flight,
             budget_usd=plan.spec.budget_usd,
-            created_by=user if isinstance(user, User) else None,
+            created_by=owner,
         )
         Unit.objects.bulk_create(_units(run, plan), batch_size=2000)
         transaction.on_commit(lambda: _enqueue(run.pk))
     return run
+
+
+def _was_shown_gold(user: User, dataset: Dataset) -> bool:
+    hold_fence(user.pk, dataset.pk)
+    return has_read(user.pk, dataset.pk)
 
 
 def _enqueue(run_id: int) -> None:

@@ -5,12 +5,13 @@ from playwright.sync_api import expect
 
 from annotation.batches import Choice, create_batch
 from bench.models import Trajectory
+from bench.tokens import make_token
 from tests.annotation.factories import grade, make_run
 
 LISTS = (
     "/", "/domains/dining/", "/runs/", "/runs/1/", "/compare/", "/trajectories/", "/trajectories/1/",
     "/annotate/", "/annotate/batches/new/", "/adjudicate/", "/agreement/", "/datasets/", "/datasets/small/",
-    "/datasets/small/personas/p0/", "/search/?q=Person",
+    "/datasets/small/personas/p0/", "/search/?q=Person", "/account/",
 )  # fmt: skip
 
 
@@ -18,6 +19,7 @@ LISTS = (
 def run(cast):
     """Graded in part, in dispute in part, and with a batch that waits."""
     made = make_run(personas=2)
+    make_token(user=cast["ada"], name="notebook")
     meal = Trajectory.objects.filter(unit__task__slug="meal").first()
     for name, value in (("ann", "pass"), ("ben", "fail")):
         grade(meal, cast[name], {0: value, 1: value})

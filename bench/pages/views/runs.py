@@ -27,6 +27,7 @@ from bench.pages.queries import runs as queries
 from bench.results.report import results_of
 from bench.results.rows import ACTIONS, SPLITS, VIEWS
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
+from bench.runs.fence import GoldWasRead
 from bench.runs.launch import LaunchError, launch_run, plan_run, set_budget
 from bench.runs.progress import Progress, progress_of
 from bench.runs.tasks import dispatch
@@ -153,7 +154,10 @@ def run_act(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
     elif verb == "cancel":
         cancel_run(run.pk)
     elif verb == "resume":
-        resume_run(run.pk)
+        try:
+            resume_run(run.pk)
+        except GoldWasRead as error:
+            messages.error(request, f"{str(error)[0].upper()}{str(error)[1:]}.")
         dispatch(run.pk)
     else:
         count = retry_failed(run.pk)

@@ -1,0 +1,86 @@
+"""What an agent elsewhere hands in."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from annotation.transcript import transcript
+from bench.models import Trajectory
+from tests.site.external.support import open_run, post, refused, take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_an_empty_submission_is_refused_with_what_is_missing_and_giving_up_is_recorded(client: httpx.Client):
+    run_id = open_run(client, limit=1)
+    unit = client.post(f"/api/external/runs/{run_id}/next").json()["unit"]
+    refused = client.post(f"/api/external/units/{unit}/submit", json={})
+    assert refused.status_code == 409
+    assert "needs" in refused.json()["error"]
+    assert client.post(f"/api/external/units/{unit}/submit", json={"gave_up": "no idea"}).status_code == 200
+    assert Trajectory.objects.get(unit_id=unit).termination == "no_action"
+
+
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [
+        ({"summary": "x", "data": "a text"}, "steps.0.data"),
+        ({"summary": "x", "data": {"content": 7, "deep": 1}, "kind": "magic"}, "steps.0.kind"),
+        ({"summary": "x", "stage": "dreaming"}, "steps.0.stage"),
+        ({"summary": 7}, "steps.0.summary"),
+        ({"summary": "a\0b"}, "zero character"),
+        ({"summary": "x", "data": {"a\0": 1}}, "zero character"),
+        ({"summary": "x", "data": {"a": "y" * 30_000}}, "at most 20000 are taken"),
+        ("a step", "steps.0"),
+    ],
+)
+def test_an_odd_step_is_refused_by_its_place_and_nothing_is_stored(client: httpx.Client, step, part: str):
+    unit = take(client, open_run(client, limit=1))["unit"]
+    assert refused(post(client, unit, "submit", {"gave_up": "no", "steps": [step]}), 422, part)
+    assert not Trajectory.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"gave_up": "\\ud800"}',
+        b'{"gave_up": "no", "cost_usd": 1e999}',
+        b'{"gave_up": "no", "cost_usd": NaN}',
+        b'{"gave_up": "no", "tokens_in": 100000000000000000000}',
+        b'{"gave_up": "no", "steps": [{"summary": "x", "data": ' + b'{"a":' * 40 + b"1" + b"}" * 40 + b"}]}",
+    ],
+)
+def test_what_cannot_be_stored_is_refused_and_never_a_fault_of_the_server(client: httpx.Client, body: bytes):
+    unit = take(client, open_run(client, limit=1))["unit"]
+    headers = {"Content-Type": "application/json"}
+    assert client.post(f"/api/external/units/{unit}/submit", content=body, headers=headers).status_code in (400, 422)
+
+
+def test_what_the_agent_says_it_did_is_kept_as_claimed_and_look_ups_come_from_the_record(client: httpx.Client):
+    given = take(client, open_run(client, limit=8), "call_api")
+    lookup = next(tool["name"] for tool in given["task"]["tools"] if not tool["commits"])
+    post(client, given["unit"], "search", {"query": "dinner", "k": 2}).raise_for_status()
+    post(client, given["unit"], "tools", {"name": lookup, "arguments": {}}).raise_for_status()
+    claim = {"tool": lookup, "arguments": {"city": "Atlantis"}, "content": 7, "accepted": False}
+    steps = [{"stage": "act", "kind": "tool", "summary": "I looked it up", "data": claim}]
+    stored = post(client, given["unit"], "submit", {"gave_up": "no", "steps": steps}).json()
+    trajectory = Trajectory.objects.get(pk=stored["trajectory"])
+    kinds = [(step["kind"], step["data"].get("claimed", False)) for step in trajectory.data["steps"]]
+    assert kinds == [("search", False), ("tool", False), ("tool", True)]
+    assert trajectory.data["steps"][2]["data"] == {"claimed": True, "data": claim}
+    (shown,) = transcript(trajectory).look_ups
+    assert (shown.arguments, len(shown.rows)) == ((), 12)
+    assert (stored["claimed_steps"], stored["recorded_steps"], stored["action"]) == (1, 2, "none")
+
+
+def test_of_parallel_submissions_one_is_stored_and_the_others_are_told_so(client: httpx.Client):
+    unit = take(client, open_run(client, limit=1))["unit"]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: post(client, unit, "submit", {"gave_up": f"no {n}"}), range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 7
+    assert all("submitted already" in answer.json()["error"] for answer in answers if answer.status_code == 409)
+    stored = next(answer.json() for answer in answers if answer.status_code == 200)
+    assert Trajectory.objects.get().pk == stored["trajectory"]
