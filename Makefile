@@ -64,4 +64,4 @@ soak: setup ## kills of every service at random moments while runs go on (DURATI
 	@$(PY) tools/soak.py --seconds $(or $(DURATION),900) --kills $(or $(KILLS),60)
 
 perf: setup ## timings, with a reference measured in the same run
-	@for suite in harness search ingest pages flight; do $(RUN) perf --suite $$suite --json - || exit 1; done
+	@for suite in harness search ingest pages flight raters; do $(RUN) perf --suite $$suite --json - || exit 1; done

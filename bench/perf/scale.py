@@ -50,7 +50,7 @@ STAGES = (Stage.RETRIEVE, Stage.THINK, Stage.ALIGN, Stage.PLAN, Stage.ACT, Stage
 AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def large_run() -> Run:
+def large_run(personas: int = PERSONAS) -> Run:
     """Write it and return the run. Every second checkpoint is a preference; verdicts are drawn with a fixed seed.
 
     Trajectories are as large as those of a real run: 35 kB with constraints, 13 kB without.
@@ -79,14 +79,14 @@ def large_run() -> Run:
         simulated=True,
         model="offline",
     )
-    personas = Persona.objects.bulk_create(
-        Persona(dataset=dataset, slug=f"p{n}", name=f"p{n}", split="test") for n in range(PERSONAS)
+    people = Persona.objects.bulk_create(
+        Persona(dataset=dataset, slug=f"p{n}", name=f"p{n}", split="test") for n in range(personas)
     )
-    events = _events(personas)
+    events = _events(people)
     tasks = Task.objects.bulk_create(
         (
             Task(persona=p, scenario=scenarios[n % len(scenarios)], slug=f"t{n}", request="x", as_of=AS_OF)
-            for p in personas
+            for p in people
             for n in range(TASKS_EACH)
         ),
         batch_size=BATCH,

@@ -1,4 +1,4 @@
-"""The suites: harness (runs and scoring), search, ingest, pages; flight is in a file of its own."""
+"""The suites: harness (runs and scoring), search, ingest, pages; flight and raters are in files of their own."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from bench.grading.store import score_trajectories
 from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
 from bench.perf.flight import flight
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
+from bench.perf.raters import raters
 from bench.perf.scale import analyze, large_run
 from bench.results.agreement_report import measure_agreement
 from bench.results.report import compute
@@ -214,4 +215,5 @@ SUITES: dict[str, Callable[[Say], Iterator[Row]]] = {
     "ingest": ingest,
     "pages": pages,
     "flight": flight,
+    "raters": raters,
 }
