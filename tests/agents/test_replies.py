@@ -20,7 +20,7 @@ from agents.model.endpoints import StoredCall
 from agents.model.replies import read_reply
 from agents.model.structured import NoObject, extract_object, without_reasoning
 from tests.agents.support import completion
-from tests.agents.test_llm import ASK, SEAT
+from tests.agents.asking import ASK, SEAT
 
 OK = (200, {}, completion("fine"))
 VERDICT = {

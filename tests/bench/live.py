@@ -126,62 +126,71 @@ def canonical(request: object) -> str:
     return json.dumps(request, sort_keys=True)
 
 
+class _GoBetween(BaseHTTPRequestHandler):
+    """Passes a request on to the server's ``upstream`` and enters it into the server's ``ledger``."""
+
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    server: _Counter
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        ledger = self.server.ledger
+        mark = ledger.enter()
+        if mark is None:
+            self.close_connection = True
+            return
+        status, answer = self.ask("POST", body)
+        ledger.record(mark, canonical(json.loads(body)), status)
+        self.answer(status, answer)
+
+    def do_GET(self) -> None:
+        self.answer(*self.ask("GET", b""))
+
+    def ask(self, method: str, body: bytes) -> tuple[int, bytes]:
+        upstream = http.client.HTTPConnection(*self.server.upstream, timeout=PATIENCE_S)
+        try:
+            upstream.request(method, self.path, body, {"Content-Type": "application/json"})
+            response = upstream.getresponse()
+            return response.status, response.read()
+        finally:
+            upstream.close()
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(OSError):  # whoever asked may be dead
+            self.wfile.write(body)
+            self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def finish(self) -> None:
+        with contextlib.suppress(OSError):
+            super().finish()
+
+
+class _Counter(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, ledger: Ledger, upstream: tuple[str | None, int | None]) -> None:
+        super().__init__(("127.0.0.1", 0), _GoBetween)
+        self.ledger, self.upstream = ledger, upstream
+
+    def handle_error(self, *_: object) -> None:
+        pass  # a killed worker's connection
+
+
 @contextlib.contextmanager
 def ledger_before(upstream: str) -> Iterator[Ledger]:
     """A go-between that passes everything on to ``upstream``, a base URL with /v1."""
-    ledger = Ledger()
     parts = urlsplit(upstream)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 16
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            mark = ledger.enter()
-            if mark is None:
-                self.close_connection = True
-                return
-            status, answer = self.ask("POST", body)
-            ledger.record(mark, canonical(json.loads(body)), status)
-            self.answer(status, answer)
-
-        def do_GET(self) -> None:
-            self.answer(*self.ask("GET", b""))
-
-        def ask(self, method: str, body: bytes) -> tuple[int, bytes]:
-            upstream = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
-            try:
-                upstream.request(method, self.path, body, {"Content-Type": "application/json"})
-                response = upstream.getresponse()
-                return response.status, response.read()
-            finally:
-                upstream.close()
-
-        def answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with contextlib.suppress(OSError):  # whoever asked may be dead
-                self.wfile.write(body)
-                self.wfile.flush()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def finish(self) -> None:
-            with contextlib.suppress(OSError):
-                super().finish()
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 128
-
-        def handle_error(self, *_: object) -> None:
-            pass  # a killed worker's connection
-
-    server = Server(("127.0.0.1", 0), Handler)
+    ledger = Ledger()
+    server = _Counter(ledger, (parts.hostname, parts.port))
     ledger.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -87,7 +87,7 @@ def in_thread(function, *values) -> None:
 
 
 def waiting() -> int:
-    """Statements that wait for a lock of another transaction."""
+    """Locks that are waited for. Unlike pg_stat_activity this is looked up anew within a transaction."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
         return cursor.fetchone()[0]

@@ -9,6 +9,7 @@ import pytest
 
 from annotation.transcript import transcript
 from bench.models import Trajectory
+from bench.runs.world import PAGE
 from tests.site.external.support import open_run, post, refused, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -72,7 +73,8 @@ def test_what_the_agent_says_it_did_is_kept_as_claimed_and_look_ups_come_from_th
     assert kinds == [("search", False), ("tool", False), ("tool", True)]
     assert trajectory.data["steps"][2]["data"] == {"claimed": True, "data": claim}
     (shown,) = transcript(trajectory).look_ups
-    assert (shown.arguments, len(shown.rows)) == ((), 12)
+    items = trajectory.unit.task.world["items"]
+    assert (shown.arguments, len(shown.rows)) == ((), len(items[:PAGE]))
     assert (stored["claimed_steps"], stored["recorded_steps"], stored["action"]) == (1, 2, "none")
 
 
