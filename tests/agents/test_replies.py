@@ -19,8 +19,8 @@ from agents.contract import BadReply, EndpointAway, Usage
 from agents.model.endpoints import StoredCall
 from agents.model.replies import read_reply
 from agents.model.structured import NoObject, extract_object, without_reasoning
-from tests.agents.support import completion
 from tests.agents.asking import ASK, SEAT
+from tests.agents.support import completion
 
 OK = (200, {}, completion("fine"))
 VERDICT = {
