@@ -65,7 +65,7 @@ def rubric(assignment: Assignment) -> list[Line]:
     """Every checkpoint of the trajectory in order, with gold evidence prefetched and the draft beside it."""
     drafts = {draft.checkpoint_id: draft for draft in assignment.drafts.all()}
     lines = []
-    for number, checkpoint in enumerate(_checkpoints(assignment).prefetch_related("evidence"), start=1):
+    for number, checkpoint in enumerate(checkpoints(assignment).prefetch_related("evidence"), start=1):
         draft = drafts.get(checkpoint.pk)
         lines.append(
             Line(number, checkpoint, draft.value, draft.comment, draft.anchor) if draft else Line(number, checkpoint)
@@ -73,7 +73,8 @@ def rubric(assignment: Assignment) -> list[Line]:
     return lines
 
 
-def _checkpoints(assignment: Assignment) -> QuerySet[Checkpoint]:
+def checkpoints(assignment: Assignment) -> QuerySet[Checkpoint]:
+    """What the assignment's trajectory is graded by, in order."""
     return Checkpoint.objects.filter(task__units__trajectory=assignment.trajectory_id).order_by("position")
 
 
@@ -97,7 +98,7 @@ def save_grade(
         raise ValueError(f"{value!r} is no grade; there are pass, fail and cannot_judge")
     if comment is not None and len(comment) > COMMENT_CHARS:
         raise ValueError(f"The comment has {len(comment)} characters; {COMMENT_CHARS} are the most.")
-    checkpoint = _checkpoints(assignment).get(pk=checkpoint_id)
+    checkpoint = checkpoints(assignment).get(pk=checkpoint_id)
     if anchor and part_named(anchor, transcript(assignment.trajectory), checkpoint.evidence.all()) is None:
         raise ValueError(f"This trajectory has no part {anchor[:80]!r}; choose one of the list.")
     holds = hold(assignment=assignment, now=now)
@@ -140,10 +141,11 @@ def submit(*, assignment: Assignment, now: datetime, shown: Mapping[int, str] | 
     if missing:
         raise OpenCheckpoints(missing)
     # One submit of a trajectory at a time, else the later score would miss the earlier verdicts.
-    trajectory = Trajectory.objects.select_for_update(no_key=True).get(pk=assignment.trajectory_id)
+    locked = Trajectory.objects.select_for_update(no_key=True).values_list("pk", flat=True)
+    trajectory_id = locked.get(pk=assignment.trajectory_id)
     append_verdicts([_verdict(assignment, line) for line in lines])
     Assignment.objects.filter(pk=assignment.pk).update(committed_at=now)
-    score_trajectories([trajectory.pk])
+    score_trajectories([trajectory_id])
 
 
 def _verdict(assignment: Assignment, line: Line) -> Verdict:

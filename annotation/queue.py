@@ -29,7 +29,7 @@ def own_open(*, rater_id: int, now: datetime) -> Assignment | None:
     begun = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True, trajectory__set_aside__isnull=True)
     mine = begun.annotate(held=_held_by_others(same, rater_id, now))
     free = mine.filter(Q(lease_until__gt=now) | Q(held__lt=F("batch__raters_wanted")))
-    return free.select_related("batch", "trajectory").order_by("-lease_until").first()
+    return free.order_by("-lease_until").first()
 
 
 def _held_by_others(same: QuerySet[Assignment], rater_id: int, now: datetime) -> Coalesce:
@@ -62,9 +62,11 @@ def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
     Places that another rater is taking at this moment are passed over first
     and waited for only where no other is left.
     """
+    begun = _try(rater_id, None, now, skip_locked=False)
+    if begun is not None:
+        return begun
     for skip_locked in (True, False):
-        places = list(waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:50])
-        for place_id in [None, *places]:
+        for place_id in list(waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:50]):
             taken = _try(rater_id, place_id, now, skip_locked=skip_locked)
             if taken is not None:
                 return taken

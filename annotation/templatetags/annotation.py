@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from annotation.transcript import Passage, event_part
 from bench.models import Event
@@ -17,6 +17,7 @@ from bench.pages import numbers
 register = template.Library()
 RATERS = "ABC"  # those with a shade of their own
 QUOTED = 60  # characters of a part that stand in a link to it
+OPTION, SELECTED = '<option value="{}"{}>{}: {}</option>', mark_safe(" selected")
 
 
 @register.simple_tag(takes_context=True)
@@ -43,8 +44,27 @@ def _shade(label: str) -> str:
 def points_at(anchor: Passage, owner: str = "") -> SafeString:
     """A link to the part that a comment points at."""
     where = f"{owner}{anchor.name}" if anchor.name.startswith("event:") else anchor.name
-    text = anchor.text if len(anchor.text) <= QUOTED else f"{anchor.text[: QUOTED - 1]}…"
-    return format_html('<a class="points-at" href="#{}">{} <q>{}</q></a>', quote(where, safe=":"), anchor.label, text)
+    said = _quoted(anchor.text)
+    return format_html('<a class="points-at" href="#{}">{} <q>{}</q></a>', quote(where, safe=":"), anchor.label, said)
+
+
+@register.simple_tag
+def part_options(groups: Iterable[tuple[str, Iterable[Passage]]], chosen: str = "") -> SafeString:
+    """The parts as options of a select, by group. In Python, since a page has hundreds of them."""
+    return format_html_join(
+        "\n",
+        '<optgroup label="{}">{}</optgroup>',
+        ((title, format_html_join("\n", OPTION, _options(found, chosen))) for title, found in groups),
+    )
+
+
+def _options(found: Iterable[Passage], chosen: str) -> Iterator[tuple[str, str, str, str]]:
+    for one in found:
+        yield one.name, SELECTED if one.name == chosen else "", one.label, _quoted(one.text)
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
 
 
 @register.simple_tag

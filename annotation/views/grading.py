@@ -6,7 +6,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from django.contrib import messages
 from django.db import DatabaseError, InterfaceError
@@ -24,6 +23,7 @@ from annotation.grading import (
     Line,
     OpenCheckpoints,
     PlaceTaken,
+    checkpoints,
     rubric,
     save_comments,
     save_grade,
@@ -51,10 +51,10 @@ GRADES = (
 @require(may_annotate)
 def grade(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows the trajectory with its rubric; POST submits."""
-    assignment = own_assignment(request, pk)
     now = timezone.now()
     if request.method == "POST":
-        return _submit(request, assignment, now)
+        return _submit(request, own_assignment(request, pk), now)
+    assignment = own_assignment(request, pk, to_read=True)
     try:
         holds = hold(assignment=assignment, now=now)
     except AlreadySubmitted:
@@ -70,7 +70,8 @@ def _submit(request: HttpRequest, assignment: Assignment, now: datetime) -> Http
         submit(assignment=assignment, now=now, shown=_by_checkpoint(request, "shown-"))
     except (GradedElsewhere, OpenCheckpoints, PlaceTaken, ValueError) as error:
         missing = error.positions if isinstance(error, GradedElsewhere | OpenCheckpoints) else ()
-        return _page(request, assignment, error=error, missing=missing, status=422)
+        whole = own_assignment(request, assignment.pk, to_read=True)
+        return _page(request, whole, error=error, missing=missing, status=422)
     except AlreadySubmitted:
         pass
     following = take_next(rater_id=assignment.rater_id, now=now)
@@ -128,7 +129,8 @@ def _drawn(
         batch_id=assignment.batch_id, rater_id=assignment.rater_id, committed_at__isnull=False
     )
     context = {
-        **_progress(assignment, lines),
+        "assignment": assignment,
+        **_progress(assignment),
         "lines": [(line, parts(read, line.checkpoint.evidence.all())) for line in lines],
         "transcript": read,
         "open_id": _open(request, lines, missing),
@@ -155,13 +157,13 @@ def _open(request: HttpRequest, lines: Sequence[Line], missing: Sequence[int]) -
     return next(fresh, lines[0].checkpoint.pk if lines else None)
 
 
-def _progress(assignment: Assignment, lines: Sequence[Line]) -> dict[str, Any]:
-    newest = assignment.drafts.order_by("-saved_at").first()
+def _progress(assignment: Assignment) -> dict[str, int | datetime | None]:
+    """How many checkpoints have a grade, of how many, and when the last was saved."""
+    drafts = list(assignment.drafts.all())
     return {
-        "assignment": assignment,
-        "graded": sum(bool(line.value) for line in lines),
-        "total": len(lines),
-        "saved_at": newest.saved_at if newest else None,
+        "graded": sum(bool(draft.value) for draft in drafts),
+        "total": checkpoints(assignment).count(),
+        "saved_at": max((draft.saved_at for draft in drafts), default=None),
     }
 
 
@@ -194,14 +196,14 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
 
 
 def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int) -> HttpResponse:
-    lines = rubric(assignment)
     if getattr(request, "htmx", False):
-        line = next(line for line in lines if line.checkpoint.pk == checkpoint_id)
-        context = {**_progress(assignment, lines), "line": line, "problem": problem, "oob": True}
+        value = assignment.drafts.filter(checkpoint_id=checkpoint_id).values_list("value", flat=True).first() or ""
+        line = Line(0, Checkpoint(pk=checkpoint_id), value)
+        context = {**_progress(assignment), "line": line, "problem": problem, "oob": True}
         return render(request, "annotation/grading.html#saved", context, status=status)
     if problem:
         messages.error(request, problem)
-    number = next((line.number for line in lines if line.checkpoint.pk == checkpoint_id), 1)
+    number = next((line.number for line in rubric(assignment) if line.checkpoint.pk == checkpoint_id), 1)
     return redirect(f"{reverse('grade', args=[assignment.pk])}?open={checkpoint_id}#checkpoint-{number}")
 
 
@@ -209,7 +211,7 @@ def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, pro
 @require_GET
 @require(may_annotate)
 def reveal(request: HttpRequest, pk: int) -> HttpResponse:
-    assignment = own_assignment(request, pk)
+    assignment = own_assignment(request, pk, to_read=True)
     try:
         lines = compared(assignment)
     except NotYet as error:

@@ -10,10 +10,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.batches import Choice, NothingToGrade, create_batch, own_counts, progress, submitted_since
 from annotation.forms import BatchForm
-from annotation.models import SetAside
+from annotation.grading import checkpoints
+from annotation.models import Assignment, SetAside
 from annotation.queue import own_open, put_back, take_next, waiting
 from bench.access import may_annotate, may_launch, require
-from bench.models import Run
+from bench.models import Run, Scenario
 
 
 @require_GET
@@ -24,13 +25,18 @@ def queue(request: HttpRequest) -> HttpResponse:
     context = {
         "begun": begun,
         "graded": begun.drafts.exclude(value="").count() if begun else 0,
-        "checkpoints": begun.trajectory.unit.task.checkpoints.count() if begun else 0,
+        "checkpoints": checkpoints(begun).count() if begun else 0,
+        "scenario": _scenario(begun) if begun else None,
         "waiting": waiting(rater_id=rater_id, now=now).count(),
         "today": submitted_since(rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)),
         "batches": own_counts(rater_id=rater_id),
         "may_launch": may_launch(request.user),
     }
     return render(request, "annotation/queue.html", context)
+
+
+def _scenario(begun: Assignment) -> Scenario:
+    return Scenario.objects.select_related("domain").get(tasks__units__trajectory=begun.trajectory_id)
 
 
 @require_POST

@@ -36,8 +36,8 @@ class Pace:
     lasts_s: float
 
 
-HUMAN = Pace("20 s a verdict", 20, 20, 90)
-FAST = Pace("0.2 s a verdict", 0.2, 0, 30)
+HUMAN = Pace("20 s a verdict", 20, 20, 180)
+FAST = Pace("0.2 s a verdict", 0.2, 0, 60)
 
 
 @dataclass
