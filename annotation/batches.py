@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
-from annotation.models import Batch
+from annotation.models import Assignment, Batch
 from bench.grading.store import rubric_version
 from bench.models import CheckpointScore, Run, Trajectory
 
@@ -105,11 +106,22 @@ def _draw(run_id: int, trajectory_id: int) -> bytes:
 
 def progress() -> list[BatchProgress]:
     """Every batch, the newest first, with how far it is."""
-    counted = Batch.objects.select_related("run").annotate(
-        size=Count("trajectories", distinct=True),
-        done=Count("assignments", filter=Q(assignments__committed_at__isnull=False), distinct=True),
-    )
-    return [BatchProgress(b, b.size, b.done, b.size * b.raters_wanted) for b in counted.order_by("-id")]
+    counted = _counted(Batch.objects.select_related("run"))
+    return [BatchProgress(b, b.size, b.done, b.size * b.raters_wanted) for b in counted]
+
+
+def _counted(batches: QuerySet[Batch]) -> QuerySet[Any]:
+    """The newest first, with ``size`` and ``done`` gradings. Each is counted by itself: joined, every trajectory would
+    meet every grading."""
+    places = Place.objects.filter(batch_id=OuterRef("pk"))
+    graded = Assignment.objects.filter(batch_id=OuterRef("pk"), committed_at__isnull=False)
+    return batches.annotate(size=_count(places), done=_count(graded)).order_by("-id")
+
+
+def _count(rows: QuerySet[Any]) -> Coalesce:
+    """How many of the rows belong to the outer batch."""
+    counted = rows.order_by().values("batch_id").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +135,8 @@ class OwnCount:
 
 def own_counts(*, rater_id: int) -> list[OwnCount]:
     """What one rater has done in each batch that is open or holds some of theirs; newest first."""
-    rows = Batch.objects.annotate(
-        size=Count("trajectories", distinct=True),
-        mine=Count(
-            "assignments",
-            filter=Q(assignments__rater_id=rater_id, assignments__committed_at__isnull=False),
-            distinct=True,
-        ),
-        done=Count("assignments", filter=Q(assignments__committed_at__isnull=False), distinct=True),
-    ).order_by("-id")
+    own = Assignment.objects.filter(batch_id=OuterRef("pk"), rater_id=rater_id, committed_at__isnull=False)
+    rows = _counted(Batch.objects.annotate(mine=_count(own)))
     return [OwnCount(b.pk, b.mine, b.size) for b in rows if b.mine or b.done < b.size * b.raters_wanted]
 
 

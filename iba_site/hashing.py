@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from bench.database import release_connection
 
 WAITING = 32  # passwords that wait for their turn in one process; fewer than its threads, so that some stay free
-NICE = 15
+NICE = 5
 
 _places = threading.BoundedSemaphore(WAITING)
 

@@ -1,4 +1,4 @@
-"""A large graded run to measure on: 10,000 trajectories x 6 checkpoints x 5 sources, to be rolled back."""
+"""A large graded run to measure on: 10,000 trajectories x 6 checkpoints x 5 sources, or fewer."""
 
 from __future__ import annotations
 
