@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('bench', '0017_checkpoints_have_a_tier'),
+        ('bench', '0018_settled_share'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
