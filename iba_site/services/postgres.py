@@ -21,7 +21,7 @@ import psycopg
 from iba_site import env
 from iba_site.services import process
 from iba_site.services.faults import explained
-from iba_site.services.process import Record, ServiceError
+from iba_site.services.process import Record, ServiceError, started_at
 
 SOCKET = ".s.PGSQL.5432"
 LONGEST_SOCKET = 100  # characters of its path; the kernels take 103 or more
@@ -60,7 +60,7 @@ def start(run_dir: Path) -> Record:
             _let_in(cluster.user, _program("postgres").parent.parent, data.parent)
         running = _postmaster(data)
         if running is not None:  # of a start that was killed before it could write its record
-            record = Record("postgres", running.pid, running.create_time(), _url_of_running(cluster))
+            record = Record("postgres", running.pid, started_at(running), _url_of_running(cluster))
             process.write(run_dir, record)
         else:
             _wait_for_the_dying(cluster)

@@ -19,13 +19,19 @@ import psutil
 from bench.files import write_file
 
 
+SAME_S = 0.1
+
+
 class ServiceError(OSError):
     """A service cannot be started; the message says what is wrong and what to do."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What run/<name>.json holds. A pid counts only together with its start time: pids are used again."""
+    """What run/<name>.json holds. A pid counts only together with its start time: pids are used again.
+
+    ``started``: see ``started_at``.
+    """
 
     name: str
     pid: int
@@ -35,7 +41,7 @@ class Record:
     def process(self) -> psutil.Process | None:
         try:
             process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started) < 2
+            same = abs(started_at(process) - self.started) < SAME_S
             if same and process.status() == psutil.STATUS_ZOMBIE:
                 self._bury()
                 return None
@@ -47,6 +53,16 @@ class Record:
         """A dead child of ours keeps its pid until it is asked for, and others take it for alive."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
+
+
+def started_at(process: psutil.Process) -> float:
+    """When it started, in seconds since boot where /proc tells it. The time of day would do on no machine whose clock
+    is set: every service that runs would pass for another program. Raises psutil.NoSuchProcess."""
+    try:
+        told = Path(f"/proc/{process.pid}/stat").read_text()
+    except OSError:
+        return float(process.create_time())  # of macOS and Windows, or of none
+    return int(told.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def read(run_dir: Path, name: str) -> Record | None:
@@ -106,7 +122,7 @@ def spawn(
             user=user,
         )
     process.returncode = 0  # it outlives us on purpose; Popen must not warn of that
-    record = Record(name, process.pid, psutil.Process(process.pid).create_time(), url)
+    record = Record(name, process.pid, started_at(psutil.Process(process.pid)), url)
     write(run_dir, record)
     return record
 

@@ -118,10 +118,20 @@ def test_a_record_whose_pid_belongs_to_another_program_by_now_is_stale(home):
     record = home.record("redis")
     home.do("stop")
     mine = psutil.Process()
-    process.write(home.path / "run", process.Record("redis", mine.pid, mine.create_time() - 3600, record.url))
+    process.write(home.path / "run", process.Record("redis", mine.pid, process.started_at(mine) - 3600, record.url))
     assert process.running(home.path / "run", "redis") is None
     assert home.do("stop").returncode == 0  # and the other program is left alone
     assert mine.is_running()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only /proc tells a start by a clock that is not set")
+def test_a_clock_that_is_set_makes_no_running_service_look_dead(home, monkeypatch):
+    home.start("redis")
+    by_the_day = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: by_the_day(self) + 20)
+    found = process.running(home.path / "run", "redis")
+    assert found is not None
+    assert found.pid == home.record("redis").pid
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}'])
