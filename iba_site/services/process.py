@@ -18,7 +18,6 @@ import psutil
 
 from bench.files import write_file
 
-
 SAME_S = 0.1
 
 
