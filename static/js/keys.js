@@ -3,7 +3,9 @@
 (function () {
   "use strict";
   const isField = (el) => el.matches("input:not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]");
-  const visible = (el) => el.offsetParent !== null && !el.disabled;
+  // What is folded away has a box in some browsers and takes no focus.
+  const folded = (el) => !el.matches("summary") && el.closest("details:not([open])") !== null;
+  const visible = (el) => el.offsetParent !== null && !el.disabled && !folded(el);
   const rows = () => [...document.querySelectorAll("[data-row]")].filter(visible);
   const keyed = () => [...document.querySelectorAll("[data-key]")].filter(visible);
 
