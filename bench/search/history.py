@@ -7,7 +7,8 @@ import math
 import re
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 
@@ -18,7 +19,7 @@ from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
 from bench.models import Event
-from bench.search.pieces import PIECE
+from bench.search.pieces import PIECE, pieces_of
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
 
@@ -88,7 +89,36 @@ class History:
                 groups.setdefault(session, []).append(row)
         return tuple(np.array(rows) for rows in groups.values() if len(rows) > 1 and self._are_short(rows))
 
-    def _are_short(self, rows: list[int]) -> bool:
+    @property
+    def is_long(self) -> bool:
+        """A text does not fit into one piece, on the average."""
+        return not self._are_short(range(len(self)))
+
+    @cached_property
+    def of_pieces(self) -> History:
+        """The pieces of all events in place of the events, in order; without sessions."""
+        counts = [len(pieces) for pieces in self._pieces]
+        return replace(
+            self,
+            ids=self.ids.repeat(counts),
+            times=self.times.repeat(counts),
+            channels=tuple(np.repeat(self.channels, counts).tolist()),
+            sessions=("",) * sum(counts),
+            texts=tuple(piece for pieces in self._pieces for piece in pieces),
+            moments=tuple(moment for moment, count in zip(self.moments, counts, strict=True) for _ in range(count)),
+        )
+
+    @cached_property
+    def first_pieces(self) -> NDArray[np.int64]:
+        """Where each event's pieces begin in ``of_pieces``."""
+        counts = [len(pieces) for pieces in self._pieces]
+        return np.cumsum([0, *counts[:-1]])
+
+    @cached_property
+    def _pieces(self) -> list[list[str]]:
+        return [pieces_of(text) for text in self.texts]
+
+    def _are_short(self, rows: Sequence[int]) -> bool:
         """A text of the session fits into one piece, on the average."""
         return sum(len(self.texts[row]) for row in rows) <= PIECE * len(rows)
 

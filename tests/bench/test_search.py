@@ -12,8 +12,10 @@ from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventLabel, EventVector, Persona
 from bench.search import HistorySearch
-from bench.search.engines import from_0_to_1, standardised
 from bench.search.history import forget, load_history
+from bench.search.looks import from_0_to_1
+from bench.search.pieces import pieces_of
+from bench.search.sessions import standardised
 from bench.search.vectors import index_events
 
 DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -167,9 +169,39 @@ def test_long_texts_of_a_session_do_not_speak_for_one_another(db: None):
     assert [rows.tolist() for rows in load_history(pk, None).session_members] == [[0, 1, 2]]
 
 
-def test_deep_search_leaves_texts_that_are_no_turns_as_hybrid_ranks_them(persona: Persona):
-    search = HistorySearch(persona.pk, None)
-    assert texts(search("dentist nuts", k=6, engine=Engine.DEEP)) == texts(search("dentist nuts", k=6))
+def test_deep_search_finds_what_resembles_the_best_of_the_first_look(db: None, embeddings: None):
+    forget()
+    told = ("Booked the dentist for Monday", "The crown on my molar broke", "Rain again", "Bought two pears")
+    events = [ImportedEvent(DAY + timedelta(days=n), "note", text) for n, text in enumerate(told)]
+    pk = write_histories("teeth", "jsonl", {"ana": events}).personas.get().pk
+    index_events([pk])
+    search = HistorySearch(pk, None)
+    assert texts(search("dentist", k=2, engine=Engine.DEEP)) == list(told[:2])
+
+
+def test_deep_search_wants_the_words_and_the_meaning_of_a_long_text_in_one_piece(db: None, embeddings: None):
+    forget()
+    filler = "The bins were late again and nobody on the street knew why. " * 12
+    together = filler + "The dentist said no nuts with the crown. " + filler
+    apart = "We walked past a dentist. " + filler + "The king wore a crown. " + filler + "There were nuts on the cake."
+    days = (DAY + timedelta(days=n) for n in range(3))
+    events = [ImportedEvent(day, "chat", text) for day, text in zip(days, (apart, together, filler * 2), strict=True)]
+    pk = write_histories("long", "jsonl", {"ana": events}).personas.get().pk
+    index_events([pk])
+    history = load_history(pk, None)
+    assert history.is_long
+    assert len(history.first_pieces) == 3
+    assert history.of_pieces.texts[history.first_pieces[1]] == pieces_of(together)[0]
+    assert HistorySearch(pk, None)("dentist crown nuts", k=1, engine=Engine.DEEP)[0].text == together
+
+
+def test_a_time_that_a_question_names_widens_no_window(persona: Persona):
+    until = DAY + timedelta(days=1)
+    found = HistorySearch(persona.pk, DAY + timedelta(days=40))(
+        "what did the dentist say last month?", k=6, engine=Engine.DEEP, until=until
+    )
+    assert found
+    assert all(evidence.occurred_at <= until for evidence in found)
 
 
 @pytest.mark.parametrize("engine", list(Engine))
