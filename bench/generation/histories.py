@@ -49,7 +49,8 @@ class _Life:
         placed = self.days.place(day, text, group, exactly=role.startswith("state_"))
         if placed is not None:
             at = moment(placed, text, self.rng)
-            words = filled(fill_named(text.text, given), self.cast, at, self.rng)
+            # Single spaces, as prompts show them: a text is known again by its letters.
+            words = " ".join(filled(fill_named(text.text, given), self.cast, at, self.rng).split())
             yield EventSpec(at, text.channel.value, words, role, dimension, value, group, why)
 
 

@@ -147,6 +147,12 @@ def test_histories_span_a_year_in_order_and_repeat_no_text(starter: list[Persona
         assert len({event.text for event in persona.events}) == len(persona.events)
 
 
+def test_texts_have_single_spaces_as_prompts_show_them(starter: list[PersonaSpec]):
+    assert [
+        event.text for persona in starter for event in persona.events if event.text != " ".join(event.text.split())
+    ] == []
+
+
 def test_gold_evidence_lies_before_the_task_and_shows_the_value(starter: list[PersonaSpec]):
     for persona in starter:
         for task in persona.tasks:
