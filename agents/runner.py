@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from agents.contract import (
     LLM,
@@ -19,6 +19,7 @@ from agents.contract import (
     Evidence,
     Limits,
     LLMError,
+    Message,
     Outage,
     Reply,
     Search,
@@ -103,7 +104,7 @@ class _Watch:
             self.halt = error
             raise
 
-    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
+    def complete(self, messages: Sequence[Message], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         try:
             with self._halting():
                 reply = self._llm.complete(messages, stage=stage, **options)
@@ -130,7 +131,7 @@ class _Watch:
                 raise BudgetBroken(f"event {event_id} was shown to the model but is not in the trajectory's evidence")
 
 
-def _text_of(message: Mapping[str, Any]) -> str:
+def _text_of(message: Message) -> str:
     content = message.get("content") or ""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 

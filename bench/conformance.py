@@ -20,7 +20,7 @@ from agents.contract.serialise import from_json, to_json
 from agents.model.client import OpenAILLM
 from agents.model.endpoints import StoredCall
 from agents.model.limits import LocalGate
-from agents.registry import resolve
+from agents.registry import AgentSpec, resolve
 from agents.runner import check_budget, run_agent
 from bench.runs.endpoints import resolve_endpoint
 from bench.runs.world import ToolWorld
@@ -78,7 +78,7 @@ def check_agent(method: str, model: str) -> list[dict[str, Any]]:
     return checks
 
 
-def _look(spec: Any, done: Trajectory, tools: ToolWorld, limits: Limits) -> list[dict[str, Any]]:
+def _look(spec: AgentSpec, done: Trajectory, tools: ToolWorld, limits: Limits) -> list[dict[str, Any]]:
     acted = done.action is not None
     found = [
         _check(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Protocol, TypedDict, Unpack
 
 from agents.contract.types import (
     JSON,
     Engine,
     Evidence,
     Limits,
+    Message,
     Reply,
     Stage,
     TaskInput,
@@ -35,7 +36,7 @@ class CallOptions(TypedDict, total=False):
 class LLM(Protocol):
     """A model as an agent sees it. Which model, endpoint and key it is, the agent does not know."""
 
-    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
+    def complete(self, messages: Sequence[Message], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         """One chat completion; ``messages`` are in the OpenAI shape. Raises the LLMError family only."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +13,7 @@ from agents.contract.parts import Part
 TRAJECTORY_FORMAT = 2
 
 JSON = dict[str, Any]
+Message = Mapping[str, Any]  # of a chat, as the OpenAI API has them
 
 
 class ActionKind(StrEnum):

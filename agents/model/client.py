@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from agents.contract import (
     JSON,
@@ -19,6 +19,7 @@ from agents.contract import (
     CallLimitReached,
     CallOptions,
     Limits,
+    Message,
     Reply,
     Stage,
     ToolSpec,
@@ -136,7 +137,7 @@ class OpenAILLM:
         with self._lock:
             return self._usage
 
-    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
+    def complete(self, messages: Sequence[Message], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         """See ``contract.LLM``. The limits cap ``max_tokens``; a repair round counts as a model call.
 
         With ``schema`` and ``tools`` the model may call a tool instead, and then ``parsed`` is None.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from agents.contract import JSON
+from agents.contract import JSON, Message
 from agents.toolkit.rendering import render
 
 Mode = Literal["json_schema", "tool", "prompt"]
@@ -72,7 +72,7 @@ def _is_one_value(text: str) -> bool:
     return True
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> JSON:
+def _no_key_twice(pairs: list[tuple[str, object]]) -> JSON:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -115,7 +115,7 @@ def schema_problem(value: JSON, schema: JSON) -> str:
     return f"at {error.json_path}: {error.message[:400]}"
 
 
-def allows_strict(schema: Any) -> bool:
+def allows_strict(schema: object) -> bool:
     """True where every object of the schema is closed and requires all it has, as strict mode asks."""
     if isinstance(schema, list):
         return all(allows_strict(part) for part in schema)
@@ -148,7 +148,7 @@ def ask_for_schema(request: JSON, schema: JSON, mode: Mode, *, spell_out: bool =
     return request
 
 
-def repair_messages(messages: Sequence[Mapping[str, Any]], raw: str, problem: str) -> list[JSON]:
+def repair_messages(messages: Sequence[Message], raw: str, problem: str) -> list[JSON]:
     """``messages``, the bad reply and what is wrong with it. An empty one is not shown: servers refuse it."""
     shown: list[JSON] = [dict(message) for message in messages]
     if raw.strip():
@@ -169,7 +169,7 @@ def without_system_role(messages: Sequence[JSON]) -> list[JSON]:
     return rest
 
 
-def _with_user_text(messages: Sequence[Mapping[str, Any]], text: str) -> list[JSON]:
+def _with_user_text(messages: Sequence[Message], text: str) -> list[JSON]:
     """Adds to the last message where that is the user's: some chat templates refuse two in a row."""
     copies = [dict(message) for message in messages]
     last = copies[-1] if copies else {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 from agents.contract import (
     JSON,
@@ -19,6 +19,7 @@ from agents.contract import (
     Evidence,
     Limits,
     Link,
+    Message,
     Reply,
     Stage,
     Step,
@@ -65,7 +66,7 @@ class Recorder:
         if isinstance(error, Exception):
             raise Interrupted(self.trajectory(Termination.AGENT_ERROR)) from error
 
-    def complete(self, messages: Sequence[Mapping[str, Any]], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
+    def complete(self, messages: Sequence[Message], *, stage: Stage, **options: Unpack[CallOptions]) -> Reply:
         """``LLM.complete`` with the run's temperature and length, recorded, a reply that can't be used too."""
         own: CallOptions = {"temperature": self._limits.temperature, "max_tokens": self._limits.max_tokens}
         own.update(options)
@@ -96,7 +97,7 @@ class Recorder:
                   accepted=result.accepted, content=result.content)  # fmt: skip
         return result
 
-    def note(self, stage: Stage, kind: StepKind, summary: str, **data: Any) -> None:
+    def note(self, stage: Stage, kind: StepKind, summary: str, **data: object) -> None:
         self.steps.append(Step(stage, kind, summary, data))
 
     def add(self, steps: Sequence[Step]) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
-from agents.contract import JSON, Constraint, Evidence, TaskInput, ToolSpec
+from agents.contract import JSON, Constraint, Evidence, Message, TaskInput, ToolSpec
 
 PROMPTS = Path(__file__).parent.parent / "prompts"
 NONE = "none"
@@ -33,7 +32,7 @@ def render(name: str, **values: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def chat(name: str, **values: str) -> list[Mapping[str, Any]]:
+def chat(name: str, **values: str) -> list[Message]:
     """Messages for one step: the system prompt shared by all and the rendered step."""
     return [
         {"role": "system", "content": render("shared/system")},

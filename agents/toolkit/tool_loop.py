@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
-from agents.contract import Reply, ToolCall, ToolSpec
+from agents.contract import Message, Reply, ToolCall, ToolSpec
 
 SUBMIT = ToolSpec(
     "submit_text",
@@ -20,7 +18,7 @@ SUBMIT = ToolSpec(
 )
 
 
-def assistant_message(reply: Reply) -> Mapping[str, Any]:
+def assistant_message(reply: Reply) -> Message:
     """The model's turn in the OpenAI shape, to be sent back with the next request."""
     calls = [
         {
@@ -33,5 +31,5 @@ def assistant_message(reply: Reply) -> Mapping[str, Any]:
     return {"role": "assistant", "content": reply.text or None, "tool_calls": calls}
 
 
-def tool_message(call: ToolCall, content: str) -> Mapping[str, Any]:
+def tool_message(call: ToolCall, content: str) -> Message:
     return {"role": "tool", "tool_call_id": call.call_id, "content": content}

@@ -139,7 +139,7 @@ async def _json(request: Request) -> Any:
         raise BadRequest(f"the body is not JSON: {error}") from error
 
 
-def _read_body(body: Any, dim: int) -> tuple[list[str], Kind, str]:
+def _read_body(body: object, dim: int) -> tuple[list[str], Kind, str]:
     """Texts, kind and encoding of a request. ``input_type`` is ours; without it texts are passages."""
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object with 'input'")

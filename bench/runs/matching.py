@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from bench.grading.normalise import Ambiguous, Unreadable, normalise, normalise_text
 
@@ -12,7 +11,7 @@ SHOWN = 20
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-def matches(stored: Any, asked: Any, form: str, as_of: datetime) -> bool:
+def matches(stored: object, asked: object, form: str, as_of: datetime) -> bool:
     """``form``: date or time where the argument has that format, else ""."""
     if stored is None:
         return False
@@ -25,14 +24,14 @@ def matches(stored: Any, asked: Any, form: str, as_of: datetime) -> bool:
         return False
 
 
-def named(values: Iterable[Any]) -> str:
+def named(values: Iterable[object]) -> str:
     """The different values in order, at most SHOWN of them."""
     found = sorted({str(value) for value in values if value not in (None, "")})
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return f"{', '.join(found[:SHOWN])}{more}"
 
 
-def _words(value: Any) -> list[str]:
+def _words(value: object) -> list[str]:
     words = normalise_text(value).split()
     return [word for word in words if word not in _ARTICLES] or words
 

@@ -12,7 +12,6 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
@@ -52,7 +51,7 @@ def holding(unit_id: int) -> Iterator[None]:
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
-def look_for_garbage_less_often(**_: Any) -> None:
+def look_for_garbage_less_often(**_: object) -> None:
     """Prompts and trajectories make many objects and few cycles; what was imported is not looked at again."""
     gc.collect()
     gc.freeze()
@@ -60,13 +59,13 @@ def look_for_garbage_less_often(**_: Any) -> None:
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
-def start_heartbeat(**_: Any) -> None:
+def start_heartbeat(**_: object) -> None:
     threading.Thread(target=_beat_for_ever, name="heartbeat", daemon=True).start()
     threading.Thread(target=probe_for_ever, name="probes", daemon=True).start()
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
-def say_goodbye(**_: Any) -> None:
+def say_goodbye(**_: object) -> None:
     """Who waits for a worker need not wait until its last heartbeat is old."""
     with suppress(RedisError):
         redis_client().zrem(ALIVE_KEY, WORKER)

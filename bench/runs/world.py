@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
 
@@ -109,7 +108,7 @@ def _in_words(error: ValidationError, schema: JSON) -> str:
     return f"{place}: {error.message[:500]}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 

@@ -1,8 +1,6 @@
 """A tool loop: the model searches the history and calls the task's tools as it likes."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from agents.contract import (
     LLM,
@@ -10,6 +8,7 @@ from agents.contract import (
     ActionKind,
     CallTool,
     Limits,
+    Message,
     Search,
     Stage,
     StepKind,
@@ -41,7 +40,7 @@ def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limit
     """Ends with the committing call, without one when the model stops calling, or at the step limit."""
     tools = (SEARCH, *(task.tools or (SUBMIT,)))
     with Recorder(llm=llm, call_tool=call_tool, limits=limits) as course:
-        messages: list[Mapping[str, Any]] = chat("react/loop", task=task_lines(task))
+        messages: list[Message] = chat("react/loop", task=task_lines(task))
         for _ in range(TURNS):
             reply = course.complete(messages, stage=Stage.REACT, tools=tools)
             if not reply.tool_calls:

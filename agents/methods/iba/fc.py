@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from agents.contract import (
     JSON,
@@ -15,6 +13,7 @@ from agents.contract import (
     CallTool,
     Evidence,
     Limits,
+    Message,
     Stage,
     Step,
     StepKind,
@@ -37,7 +36,7 @@ TURNS = 8
 class _Talk:
     """The conversation so far and what it brought."""
 
-    messages: list[Mapping[str, Any]]
+    messages: list[Message]
     items: dict[str, JSON] = field(default_factory=dict)
     best: Verified | None = None
     refusals: int = 0

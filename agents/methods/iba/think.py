@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from agents.contract import (
     JSON,
@@ -14,6 +13,7 @@ from agents.contract import (
     Constraint,
     ConstraintKind,
     Evidence,
+    Message,
     Polarity,
     Stage,
     Step,
@@ -62,9 +62,7 @@ def consequences(
     return accept(_ask_rows(prompt, llm=llm), net.evidence, prefix="x")
 
 
-def accept(
-    rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence], prefix: str = "c"
-) -> tuple[Constraint, ...]:
+def accept(rows: Sequence[JSON], evidence: Sequence[Evidence], prefix: str = "c") -> tuple[Constraint, ...]:
     """Typed constraints out of a model's rows. A row that cites no known line, or says nothing, is dropped."""
     accepted: list[Constraint] = []
     for row in rows:
@@ -74,7 +72,7 @@ def accept(
     return tuple(accepted[:MOST_CONSTRAINTS])
 
 
-def _constraint(row: Mapping[str, Any], constraint_id: str, evidence: Sequence[Evidence]) -> Constraint | None:
+def _constraint(row: JSON, constraint_id: str, evidence: Sequence[Evidence]) -> Constraint | None:
     cited = cited_events(row["evidence"], evidence)
     about, value = one_line(row["about"]), one_line(row["value"])
     text = one_line(row["text"]) or ": ".join(part for part in (about, value) if part)
@@ -110,7 +108,7 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-def _ask_rows(messages: Sequence[Mapping[str, Any]], *, llm: LLM) -> list[JSON]:
+def _ask_rows(messages: Sequence[Message], *, llm: LLM) -> list[JSON]:
     """The rows of a reply under ``constraint_schema``. Of a reply that was cut off, the rows that are whole."""
     try:
         reply = llm.complete(messages, stage=Stage.THINK, schema=constraint_schema())
