@@ -104,6 +104,7 @@ def part(units: Rows, of: Measures) -> Numbers:
         "unscored": len(units) - evaluated - errors,
         **{name: clustered_mean([row[name] for row in rows], personas).to_json() for name in METRICS},
         "recall": clustered_mean([unit["evidence_recall"] for unit in units], personas).to_json(),
+        "settled": clustered_mean([unit["settled"] for unit in units], personas).to_json(),
         "over_applied": {"count": sum(known) if known else None, **clustered_count(over, personas).to_json()},
     }
 
@@ -206,7 +207,7 @@ def shown(measure: Numbers) -> str:
 def lines(found: Recomputed) -> Iterator[str]:
     for method, whole in found.cells.items():
         for name, row in ((method, whole), *((f"{method}, {kind}", one) for kind, one in whole["by_action"].items())):
-            means = ", ".join(f"{metric} {shown(row[metric])}" for metric in (*METRICS, "recall"))
+            means = ", ".join(f"{metric} {shown(row[metric])}" for metric in (*METRICS, "recall", "settled"))
             yield f"{name}: {row['evaluated']} of {row['planned']} evaluated, {row['errors']} failed; {means}"
     for kind, rows in found.pairs.items():
         for name, row in rows.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -59,6 +59,20 @@ class Dialogue:
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
     skipped: tuple[Skipped, ...] = field(default=())
+
+
+def by_session(dialogue: Dialogue) -> Dialogue:
+    """Each session as one long text, a line a turn; a question's evidence are the sessions of its turns."""
+    of_session: dict[str, list[Turn]] = {}
+    for turn in dialogue.turns:
+        of_session.setdefault(turn.session, []).append(turn)
+    session_of = {turn.turn_id: turn.session for turn in dialogue.turns}
+    whole = (
+        Turn(session, "", turns[0].occurred_at, "", "\n".join(turn.text for turn in turns))
+        for session, turns in of_session.items()
+    )
+    asked = (replace(q, evidence=frozenset(session_of[turn] for turn in q.evidence)) for q in dialogue.questions)
+    return replace(dialogue, turns=tuple(whole), questions=tuple(asked))
 
 
 def read_locomo(path: Path) -> tuple[Dialogue, ...]:

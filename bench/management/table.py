@@ -32,7 +32,7 @@ def results_table(run: Run, results: Results) -> str:
         else ""
     )
     lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", ""]
-    header = f"{'method':24}" + "".join(f"{title:>{_WIDE}}" for title in (*_COLUMNS, "recall"))
+    header = f"{'method':24}" + "".join(f"{title:>{_WIDE}}" for title in (*_COLUMNS, "recall", "settled"))
     header += f"{'evaluated/planned':>20}{'errors':>8}"
     lines += [header, "-" * len(header)]
     for cell in results["cells"]:
@@ -57,7 +57,7 @@ def _with_parts(cell: Cell) -> Iterator[tuple[str, Part]]:
 def _line(name: str, part: Part) -> str:
     measures = (part["behaviour_accuracy"], part["preference_satisfaction"], part["task_success"])
     shown = [numbers.DASH if numbers.withheld(part) else _measure(one, part["evaluated"]) for one in measures]
-    shown.append(_measure(part["recall"], part["evaluated"]))
+    shown += [_measure(part["recall"], part["evaluated"]), _measure(part["settled"], part["evaluated"])]
     denominators = f"{part['evaluated']}/{part['planned']}"
     columns = "".join(f"{text:>{_WIDE}}" for text in shown)
     return f"{name:24}{columns}{denominators:>20}{part['errors']:>8}"

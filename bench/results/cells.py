@@ -22,7 +22,9 @@ class OverApplied(MeasureJson):
 
 
 class Part(TypedDict):
-    """Both denominators and the measures of some units of one method. ``recall``: share of gold events seen."""
+    """Both denominators and the measures of some units of one method. ``recall``: share of gold events seen;
+    ``settled``: share of preference checkpoints that the events seen settle for an ideal reader.
+    """
 
     planned: int
     evaluated: int
@@ -33,6 +35,7 @@ class Part(TypedDict):
     preference_satisfaction: MeasureJson
     task_success: MeasureJson
     recall: MeasureJson
+    settled: MeasureJson
     over_applied: OverApplied
 
 
@@ -109,6 +112,7 @@ def _part(rows: Sequence[Row]) -> Part:
         preference_satisfaction=clustered_mean([row.preference_satisfaction for row in rows], personas).to_json(),
         task_success=clustered_mean([row.task_success for row in rows], personas).to_json(),
         recall=clustered_mean([row.evidence_recall for row in rows], personas).to_json(),
+        settled=clustered_mean([row.settled for row in rows], personas).to_json(),
         over_applied=_over_applied(rows, personas),
     )
 

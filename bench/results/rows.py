@@ -44,6 +44,7 @@ class Row:
     preference_satisfaction: float | None
     task_success: float | None
     evidence_recall: float | None
+    settled: float | None
     over_applied: int | None
     audit: bool
     llm_calls: int
@@ -75,6 +76,7 @@ _ROW_FIELDS = (
     "status",
     "trajectory__pk",
     "trajectory__evidence_recall",
+    "trajectory__settled",
     "trajectory__over_applied",
     "trajectory__audit",
     "trajectory__llm_calls",
@@ -93,14 +95,16 @@ def rows_by_view(run: Run) -> dict[str, list[Row]]:
     outcomes = _outcomes(run)
     found: dict[str, list[Row]] = {view: [] for view in VIEWS}
     for values in Unit.objects.filter(run=run).order_by("pk").values_list(*_ROW_FIELDS):
-        _, method, task, repeat, persona, domain, split, action, status, trajectory, recall, over, audit, *cost = values
+        _, method, task, repeat, persona, domain, split, action, status, trajectory, *read = values
+        recall, settled, over, audit, *cost = read
         calls, tokens_in, tokens_out, cost_usd, wall_s = (value or 0 for value in cost)
         for view, (tasks, preferences) in zip(VIEWS, outcomes.get(trajectory, _UNSCORED), strict=True):
             found[view].append(
                 Row(
                     method, task, repeat, persona, domain, split, action, status,
                     _share(tasks), _share(preferences), _all_passed(tasks, preferences),
-                    recall, over, bool(audit), calls, tokens_in, tokens_out, cost_usd, wall_s, tasks, preferences,
+                    recall, settled, over, bool(audit),
+                    calls, tokens_in, tokens_out, cost_usd, wall_s, tasks, preferences,
                 )
             )  # fmt: skip
     return found

@@ -16,7 +16,7 @@ def row(task: int, success: float | None, *, audit: bool) -> Row:
     return Row(
         method="iba", task_id=task, repeat=0, persona_id=task // TASKS, domain="dining", split="test",
         action="generate", status="scored",
-        behaviour_accuracy=None, preference_satisfaction=None, task_success=success, evidence_recall=None,
+        behaviour_accuracy=None, preference_satisfaction=None, task_success=success, evidence_recall=None, settled=None,
         over_applied=None, audit=audit, llm_calls=0, tokens_in=0, tokens_out=0, cost_usd=0, wall_s=0,
     )  # fmt: skip
 

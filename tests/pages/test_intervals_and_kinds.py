@@ -7,6 +7,7 @@ import re
 import pytest
 from pytest_django.asserts import assertContains
 
+from bench.management.table import results_table
 from bench.models import CheckpointScore, Run, Trajectory
 from bench.results.independence import expected_if_independent
 from bench.results.report import compute, results_of
@@ -91,6 +92,19 @@ def test_over_applied_constraints_and_recall_have_intervals(finished):
     assert 0 < cell["recall"]["low"] < 0.5 < cell["recall"]["high"] < 1
 
 
+def test_what_the_events_settle_stands_beside_recall_with_its_interval(viewer, finished):
+    for place, trajectory in enumerate(Trajectory.objects.filter(unit__method="iba").order_by("pk")):
+        Trajectory.objects.filter(pk=trajectory.pk).update(settled=(1.0, 0.5)[place % 2])
+    iba, rag = compute(finished)["cells"]
+    assert (iba["settled"]["mean"], iba["settled"]["n"]) == (0.75, 6)  # three of 1 and three of .5
+    assert 0 < iba["settled"]["low"] < 0.75 < iba["settled"]["high"] < 1
+    assert (rag["settled"]["mean"], rag["settled"]["n"]) == (None, 0)  # stored before there was the measure
+    assertContains(page_of(viewer, f"/runs/{finished.pk}/"), "events seen settle for an ideal reader")
+    assert f"0.75 ({iba['settled']['low']:.2f}–{iba['settled']['high']:.2f})" in results_table(
+        finished, compute(finished)
+    )
+
+
 def test_a_stage_that_lost_preferences_has_its_share_of_all_lost_and_the_interval(viewer, finished):
     (row,) = page_of(viewer, "/", run=finished.pk).context["gaps"]
     # rag lost six preferences, all at retrieval, two of each of three personas
@@ -106,8 +120,8 @@ def one_row(task: int, action: str, passed: int, preferences: Outcomes = NO_CHEC
     return Row(
         method="iba", task_id=task, repeat=0, persona_id=task // 2, domain="dining", split="test", action=action,
         status="scored", behaviour_accuracy=passed / 2, preference_satisfaction=None, task_success=float(passed == 2),
-        evidence_recall=None, over_applied=None, audit=False, llm_calls=0, tokens_in=0, tokens_out=0, cost_usd=0.0,
-        wall_s=0.0, tasks=Outcomes(2, 2, passed), preferences=preferences,
+        evidence_recall=None, settled=None, over_applied=None, audit=False, llm_calls=0, tokens_in=0, tokens_out=0,
+        cost_usd=0.0, wall_s=0.0, tasks=Outcomes(2, 2, passed), preferences=preferences,
     )  # fmt: skip
 
 
@@ -138,7 +152,7 @@ def test_each_total_of_a_cell_stands_for_each_kind_of_action_too(finished):
     for name in ("planned", "evaluated", "errors", "unscored", "llm_calls", "tokens_in", "tokens_out"):
         assert texts[name] + calls[name] == iba[name], name
     assert texts["cost_usd"] + calls["cost_usd"] == pytest.approx(iba["cost_usd"])
-    totals = {"recall", "over_applied", "repeats", "expected_if_independent", "evidence_recall", "headline"}
+    totals = {"recall", "settled", "over_applied", "repeats", "expected_if_independent", "evidence_recall", "headline"}
     assert totals <= texts.keys() & calls.keys()
     assert iba["by_domain"]["travel"]["by_action"]["call_api"]["task_success"]["mean"] == 0
 

@@ -56,7 +56,9 @@ def test_kinds_of_action_pairs_and_recall_are_computed_from_the_export_as_the_pa
     """iba loses the task checkpoint of its calls and sees all gold events there; a fifth of them in its texts."""
     for unit in finished.units.filter(method="iba").select_related("task__scenario", "trajectory"):
         calls = unit.task.scenario.action_kind == "call_api"
-        Trajectory.objects.filter(pk=unit.trajectory.pk).update(evidence_recall=1.0 if calls else 0.2, over_applied=1)
+        Trajectory.objects.filter(pk=unit.trajectory.pk).update(
+            evidence_recall=1.0 if calls else 0.2, settled=1.0 if calls else 0.5, over_applied=1
+        )
         if calls:
             grade(unit.trajectory, unit.task.checkpoints.get(kind="task"), "fail", "it is for three")
             score_trajectories([unit.trajectory.pk])
@@ -67,11 +69,13 @@ def test_kinds_of_action_pairs_and_recall_are_computed_from_the_export_as_the_pa
     for cell in page["cells"]:
         ours = found.cells[cell["method"]]
         assert ours["recall"] == pytest.approx(cell["recall"])
+        assert ours["settled"] == pytest.approx(cell["settled"])
         for kind, part in cell["by_action"].items():
             assert ours["by_action"][kind]["task_success"] == pytest.approx(part["task_success"])
             assert ours["by_action"][kind]["recall"] == pytest.approx(part["recall"])
     iba = found.cells["iba"]
     assert iba["recall"]["mean"] == pytest.approx(0.6)  # three of .2 and three of 1
+    assert iba["settled"]["mean"] == pytest.approx(0.75)  # three of .5 and three of 1
     assert [iba["by_action"][kind]["task_success"]["mean"] for kind in ("generate", "call_api")] == [1, 0]
     (row,) = page["pairs"]
     for kind, pair in (("", row["pair"]), *((part["action"], part) for part in row["parts"])):

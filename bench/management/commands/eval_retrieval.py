@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from agents.contract import Engine, Evidence
 from bench.importers.histories import locomo_histories, write_histories
-from bench.importers.locomo import Dialogue, read_locomo
+from bench.importers.locomo import Dialogue, by_session, read_locomo
 from bench.management.base import JsonCommand
 from bench.models import Dataset, Event, Persona, Split
 from bench.search import HistorySearch
@@ -26,6 +26,7 @@ class Command(JsonCommand):
         parser.add_argument("--path", help="locomo10.json, for --source locomo")
         parser.add_argument("--dataset", help="name, for --source dataset")
         parser.add_argument("--dialogues", help="which of LoCoMo's dialogues, such as 1-5; all where it is left out")
+        parser.add_argument("--whole-sessions", action="store_true", help="each of LoCoMo's sessions as one long text")
         parser.add_argument("--split", choices=[*Split], help="personas of this split only, for --source dataset")
         parser.add_argument("--engines", default="bm25,dense,hybrid,deep")
         parser.add_argument("--limit", type=int, help="questions, at most")
@@ -37,6 +38,8 @@ class Command(JsonCommand):
             if not options["path"]:
                 raise ValueError("--path is missing: name the LoCoMo file")
             dialogues = _chosen(read_locomo(Path(options["path"])), options["dialogues"])
+            if options["whole_sessions"]:
+                dialogues = tuple(map(by_session, dialogues))
             probes, skipped = _locomo_probes(dialogues, self.say)
         else:
             dataset = Dataset.objects.newest(options["dataset"] or "")
