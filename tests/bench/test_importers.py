@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.importers.histories import HistoryError, locomo_histories, read_jsonl, write_histories
-from bench.importers.locomo import LocomoError, read_locomo
+from bench.importers.locomo import LocomoError, by_session, read_locomo
 from bench.models import Dataset
 from bench.names import check_slug, slugs_for
 
@@ -49,6 +49,23 @@ def test_good_questions_are_kept_and_every_fault_has_its_row(tmp_path: Path):
     assert [(q.row, sorted(q.evidence)) for q in read.questions] == [("s1#0", ["D1:1"]), ("s1#1", ["D1:1", "D1:2"])]
     reasons = {(skipped.row, skipped.reason.split(":")[0][:30]) for skipped in read.skipped}
     assert {row for row, _ in reasons} == {"s1#1", "s1#2", "s1#3", "s1#4", "s1#5"}
+
+
+def test_a_session_as_one_text_has_a_line_a_turn_and_answers_what_its_turns_answer(tmp_path: Path):
+    later = {
+        "session_2_date_time": "2:00 pm on 9 May, 2023",
+        "session_2": [{"speaker": "Ana", "dia_id": "D2:1", "text": "Rex."}],
+    }
+    asked = {"question": "Name?", "answer": "Rex", "evidence": ["D1:1", "D1:2", "D2:1"], "category": 1}
+    sample = dialogue(qa=[ASKED, asked])
+    sample["conversation"] |= later
+    (read,) = read_locomo(write(tmp_path, [sample]))
+    whole = by_session(read)
+    first, second = whole.turns
+    assert first.text.splitlines() == [turn.text for turn in read.turns[:2]]
+    assert second.text == read.turns[2].text
+    assert [q.evidence for q in whole.questions] == [{first.turn_id}, {first.turn_id, second.turn_id}]
+    assert first.occurred_at == read.turns[0].occurred_at
 
 
 def test_a_picture_counts_with_its_caption_and_times_are_read(tmp_path: Path):
