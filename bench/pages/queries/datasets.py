@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
 from bench.models import Dataset, Event, Persona, Task
+
+_WHEN = re.compile(r"([12][0-9]{3})(?:-(0[1-9]|1[0-2]))?")
 
 
 def newest_of_each() -> list[Dataset]:
@@ -42,8 +45,13 @@ def tasks_by_domain(dataset: Dataset) -> list[Mapping[str, Any]]:
     return sorted(rows, key=lambda row: row["scenario__domain__position"])
 
 
-def history(persona: Persona, *, gold: bool, channel: str = "", role: str = "", words: str = "") -> QuerySet[Event]:
-    """Events in order of time; labels are fetched only for those who may see gold."""
+def history(
+    persona: Persona, *, gold: bool, channel: str = "", role: str = "", words: str = "", when: str = ""
+) -> QuerySet[Event]:
+    """Events in order of time; labels are fetched only for those who may see gold.
+
+    ``when`` is a year or a month, "2025" or "2025-03"; anything else narrows nothing.
+    """
     events = Event.objects.filter(persona=persona).order_by("position")
     if gold:
         events = events.select_related("label")
@@ -53,6 +61,10 @@ def history(persona: Persona, *, gold: bool, channel: str = "", role: str = "", 
         events = events.filter(channel=channel)
     if words:
         events = events.filter(text__icontains=words)
+    if found := _WHEN.fullmatch(when):
+        events = events.filter(occurred_at__year=int(found[1]))
+        if found[2]:
+            events = events.filter(occurred_at__month=int(found[2]))
     return events
 
 

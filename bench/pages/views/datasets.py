@@ -11,6 +11,7 @@ from bench.generation.tiers import tier_shares
 from bench.models import EventRole
 from bench.pages.nouns import check_results, see_dataset, see_persona
 from bench.pages.queries import datasets as queries
+from bench.pages.queries.timeline import timeline
 
 EVENTS_PER_PAGE = 80
 
@@ -37,13 +38,14 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
 def persona(request: HttpRequest, name: str, slug: str) -> HttpResponse:
     shown = see_persona(request.user, name, slug)
     gold = may_adjudicate(request.user)
-    asked = {key: request.GET.get(key, "") for key in ("channel", "role", "words")}
+    asked = {key: request.GET.get(key, "") for key in ("channel", "role", "words", "when")}
     page = Paginator(queries.history(shown, gold=gold, **asked), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "persona": shown,
         "gold": gold,
         "asked": asked,
         "page_obj": page,
+        "line": timeline(shown, gold=gold),
         "channels": queries.channels(shown),
         "roles": EventRole.choices,
         "tasks": shown.tasks.select_related("scenario__domain").defer("world", "tools"),
