@@ -19,7 +19,7 @@ from agents.contract import (
 from agents.contract.serialise import from_json, to_json
 from agents.model.client import OpenAILLM
 from agents.model.endpoints import StoredCall
-from agents.model.limits import LocalGate
+from agents.model.limits import LocalLimiter
 from agents.registry import AgentSpec, resolve
 from agents.runner import check_budget, run_agent
 from bench.runs.endpoints import resolve_endpoint
@@ -71,7 +71,7 @@ def check_agent(method: str, model: str) -> list[dict[str, Any]]:
     for kind in ActionKind:
         tools = ToolWorld((_FIND, _ORDER) if kind is ActionKind.CALL_API else (), _WORLD, AS_OF)
         limits = Limits()
-        llm = OpenAILLM(resolve_endpoint(model), store=_Memory(), gate=LocalGate(), repeat=0, limits=limits)
+        llm = OpenAILLM(resolve_endpoint(model), store=_Memory(), limiter=LocalLimiter(), repeat=0, limits=limits)
         task = _task(kind, tools)
         done = run_agent(spec, task, llm=llm, search=_search, call_tool=tools, limits=limits)
         checks += [{**check, "name": f"{kind}: {check['name']}"} for check in _look(spec, done, tools, limits)]

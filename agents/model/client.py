@@ -35,7 +35,7 @@ from agents.model.endpoints import (
     estimate_tokens,
     measure_usage,
 )
-from agents.model.limits import Gate, LocalGate, RedisGate, never
+from agents.model.limits import Limiter, LocalLimiter, RedisLimiter, never
 from agents.model.replies import is_completion, read_reply
 from agents.model.structured import Mode, ask_for_schema, repair_messages, without_system_role
 from agents.model.transport import Courier, Rejected, working_modes
@@ -43,10 +43,10 @@ from agents.model.transport import Courier, Rejected, working_modes
 __all__ = [
     "CallStore",
     "Endpoint",
-    "Gate",
-    "LocalGate",
+    "Limiter",
+    "LocalLimiter",
     "OpenAILLM",
-    "RedisGate",
+    "RedisLimiter",
     "SchemaMode",
     "StoredCall",
     "call_key",
@@ -113,7 +113,7 @@ class OpenAILLM:
         endpoint: Endpoint,
         *,
         store: CallStore,
-        gate: Gate,
+        limiter: Limiter,
         repeat: int,
         limits: Limits,
         should_stop: Callable[[], bool] = never,
@@ -126,7 +126,7 @@ class OpenAILLM:
         self._store = store
         self._repeat = repeat
         self._limits = limits
-        self._courier = Courier(endpoint, gate, clock() + limits.deadline_s, should_stop, clock, sleep)
+        self._courier = Courier(endpoint, limiter, clock() + limits.deadline_s, should_stop, clock, sleep)
         self._lock = threading.Lock()
         self._calls = 0
         self._usage = Usage()

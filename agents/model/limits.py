@@ -32,7 +32,7 @@ def never() -> bool:
     return False
 
 
-class Gate(Protocol):
+class Limiter(Protocol):
     def slot(
         self, endpoint: Endpoint, tokens_estimate: int, *, wait_s: float, should_stop: Stop = never
     ) -> AbstractContextManager[None]:
@@ -42,7 +42,7 @@ class Gate(Protocol):
         """
 
 
-class LocalGate:
+class LocalLimiter:
     """Requests in flight, within this process. Knows no rates a minute."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class LocalGate:
             slots.release()
 
 
-class RedisGate:
+class RedisLimiter:
     """The limits of an endpoint, shared by every worker on one Redis.
 
     A slot is a lease that expires, so the slots of a killed worker come back
@@ -79,7 +79,7 @@ class RedisGate:
         self,
         redis: Redis,
         *,
-        prefix: str = "iba:gate",
+        prefix: str = "iba:limiter",
         lease_margin_s: float = LEASE_MARGIN_S,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -89,7 +89,7 @@ class RedisGate:
         self._sleep = sleep
         self._take = redis.register_script(_script())
         # Threads that can't get a slot here anyway wait without polling Redis.
-        self._local = LocalGate()
+        self._local = LocalLimiter()
 
     @contextmanager
     def slot(

@@ -31,7 +31,7 @@ from agents.contract import (
     ModelUnavailable,
 )
 from agents.model.endpoints import Endpoint, estimate_tokens
-from agents.model.limits import Gate, Stop
+from agents.model.limits import Limiter, Stop
 from agents.model.replies import is_completion
 from agents.model.structured import Mode
 
@@ -124,7 +124,7 @@ class Courier:
     """
 
     endpoint: Endpoint
-    gate: Gate
+    limiter: Limiter
     deadline: float
     should_stop: Stop
     clock: Callable[[], float] = time.monotonic
@@ -154,7 +154,7 @@ class Courier:
         reply_room = request.get("max_tokens") or request.get("max_completion_tokens") or 0
         tokens = estimate_tokens([request.get("messages"), request.get("tools")]) + int(reply_room)
         left = self.deadline - self.clock()
-        with self.gate.slot(self.endpoint, tokens, wait_s=left, should_stop=self.should_stop):
+        with self.limiter.slot(self.endpoint, tokens, wait_s=left, should_stop=self.should_stop):
             self.check()  # the wait may have been long
             started = self.clock()
             answer = post(self.endpoint, request, min(self.endpoint.timeout_s, self.deadline - started))

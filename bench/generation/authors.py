@@ -8,7 +8,7 @@ from string import Template
 
 from agents.contract import BadReply, Limits, Stage
 from agents.model.client import OpenAILLM
-from agents.model.limits import LocalGate
+from agents.model.limits import LocalLimiter
 from bench.catalogue import Person
 from bench.catalogue.words import similarity
 from bench.runs.calls import DatabaseStore
@@ -43,7 +43,7 @@ class _ModelAuthor:
         endpoint = resolve_endpoint(model)
         limits = Limits(model_calls=10**6, max_tokens=300, deadline_s=24 * 3600)
         store = DatabaseStore(run_id=None, unit_id=None, endpoint=endpoint.slug)
-        self._llm = OpenAILLM(endpoint, store=store, gate=LocalGate(), repeat=0, limits=limits)
+        self._llm = OpenAILLM(endpoint, store=store, limiter=LocalLimiter(), repeat=0, limits=limits)
 
     def __call__(self, text: str, person: Person) -> str:
         content = Template(_PROMPT.read_text(encoding="utf-8")).substitute(

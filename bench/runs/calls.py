@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, ServiceAway, Usage
 from agents.model.endpoints import StoredCall, counted_tokens
-from agents.model.limits import RedisGate
+from agents.model.limits import RedisLimiter
 from bench.database import is_away, patiently, release_connection
 from bench.models import Run, RunStatus
 from bench.redis_server import redis_client
@@ -129,8 +129,8 @@ Row = dict[str, str | int | float | datetime | None]
 
 
 @lru_cache(maxsize=1)
-def gate() -> RedisGate:
-    return RedisGate(redis_client())
+def limiter() -> RedisLimiter:
+    return RedisLimiter(redis_client())
 
 
 class OneBuyer:

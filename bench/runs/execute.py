@@ -21,7 +21,7 @@ from bench.grading.rules import Call
 from bench.grading.settled import settled_share
 from bench.grading.store import append_verdicts, first_scores, rule_verdicts, score_trajectories
 from bench.models import CheckpointScore, Run, Trajectory, Unit, UnitStatus, Verdict
-from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, gate
+from bench.runs.calls import DatabaseStore, OneBuyer, StopSign, limiter
 from bench.runs.claim import claim, give_back, pause_run, stop
 from bench.runs.endpoints import KeyMissing, OfflineStopped, UnknownModel, resolve_endpoint
 from bench.runs.inputs import search_for, task_input
@@ -98,7 +98,7 @@ def _llm(unit: Unit, model: str, limits: Limits, asked_before: int = 0) -> OpenA
     return OpenAILLM(
         endpoint,
         store=DatabaseStore(run_id=unit.run_id, unit_id=unit.pk, endpoint=endpoint.slug, name=model),
-        gate=gate(),
+        limiter=limiter(),
         repeat=unit.repeat + ROUND * asked_before,
         limits=limits,
         should_stop=StopSign(unit.run_id),

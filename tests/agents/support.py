@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.contract import JSON, BudgetExceeded, Limits
-from agents.model.client import Endpoint, LocalGate, OpenAILLM, StoredCall
+from agents.model.client import Endpoint, LocalLimiter, OpenAILLM, StoredCall
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,7 +104,7 @@ class Bench:
         endpoint = Endpoint(**defaults | {name: value for name, value in changes.items() if name in fields})
         rest: dict[str, Any] = {
             "store": self.store,
-            "gate": LocalGate(),
+            "limiter": LocalLimiter(),
             "repeat": 0,
             "limits": Limits(),
             "clock": self.clock,

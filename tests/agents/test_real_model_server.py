@@ -12,7 +12,7 @@ import pytest
 
 from agents.contract import ContextOverflow, Limits, ModelUnavailable, StepKind, Termination
 from agents.contract.serialise import from_json, to_json
-from agents.model.client import LocalGate
+from agents.model.client import LocalLimiter
 from agents.model.transport import ATTEMPTS
 from agents.registry import resolve
 from agents.runner import run_agent
@@ -28,8 +28,8 @@ CITY = {
 }
 
 
-class CountingGate(LocalGate):
-    """A gate that counts requests."""
+class CountingLimiter(LocalLimiter):
+    """A limiter that counts requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,23 +77,23 @@ def test_a_schema_is_kept_by_the_servers_grammar(llama, bench):
 
 
 def test_a_prompt_longer_than_the_context_is_one_request_and_an_overflow(llama, bench):
-    gate = CountingGate()
+    limiter = CountingLimiter()
     with pytest.raises(ContextOverflow, match="512 tokens"):
-        bench.llm(llama, gate=gate).complete([{"role": "user", "content": "word " * 900}], stage="test")
-    assert gate.entered == 1
+        bench.llm(llama, limiter=limiter).complete([{"role": "user", "content": "word " * 900}], stage="test")
+    assert limiter.entered == 1
     assert not bench.store.calls
 
 
 def test_a_server_killed_in_mid_request_ends_in_bounded_retries_and_keeps_what_was_bought(bench, request):
-    gate = CountingGate()
+    limiter = CountingLimiter()
     with python_server(str(request.path.parent / "llama_server.py")) as (url, process):
-        bought = bench.llm(url, gate=gate).complete(HELLO, stage="test", max_tokens=4)
+        bought = bench.llm(url, limiter=limiter).complete(HELLO, stage="test", max_tokens=4)
         failed: list[BaseException] = []
 
         def long_call() -> None:
             try:
                 story = [{"role": "user", "content": "Tell a long story."}]
-                bench.llm(url, gate=gate, limits=Limits(max_tokens=400)).complete(story, stage="test")
+                bench.llm(url, limiter=limiter, limits=Limits(max_tokens=400)).complete(story, stage="test")
             except ModelUnavailable as error:
                 failed.append(error)
 
@@ -105,7 +105,7 @@ def test_a_server_killed_in_mid_request_ends_in_bounded_retries_and_keeps_what_w
         thread.join(timeout=20)
 
     assert "attempt 6 of 6" in str(failed[0])
-    assert gate.entered == 1 + ATTEMPTS
+    assert limiter.entered == 1 + ATTEMPTS
     replay = bench.llm(url).complete(HELLO, stage="test", max_tokens=4)
     assert replay.replayed
     assert replay.text == bought.text

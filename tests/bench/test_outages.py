@@ -64,7 +64,7 @@ def redis_away(settings):
     def set_away(away=True):
         settings.REDIS_URL = "redis://127.0.0.1:1/0" if away else there
         redis_server.redis_client.cache_clear()
-        calls.gate.cache_clear()
+        calls.limiter.cache_clear()
 
     yield set_away
     set_away(False)
