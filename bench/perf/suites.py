@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import resource
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,8 +16,9 @@ from django.db.models import F
 from django.test import Client
 
 from agents.contract import Engine
-from bench.catalogue import load_catalogue
-from bench.generation.build import Recipe, generate
+from bench.catalogue import Catalogue, load_catalogue
+from bench.catalogue.store import store_catalogue
+from bench.generation.build import Recipe, generate, write_dataset
 from bench.grading.store import score_trajectories
 from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
 from bench.perf.flight import flight
@@ -183,11 +186,27 @@ def ingest(say: Say) -> Iterator[Row]:
     yield Row(
         "generate the starter dataset", seconds(lambda: generate(catalogue, Recipe("perf", "starter"))), "s", reference
     )
+    for size, name in (("100", "100 personas"), ("full", "full, 400 personas")):
+        build = partial(_build, catalogue, Recipe("perf", size))
+        yield Row(f"generate and write {name}, without vectors", seconds(build), "s", reference)
+        yield Row(f"memory of the process after {name}", _peak_mb(), "MB", 1500)
     texts = [f"{n} people asked about the number {n * 7} bus this morning" for n in range(128)]
     took = seconds(
         lambda: embed_texts([f"{datetime.now(tz=UTC).timestamp()} {text}" for text in texts], kind="passage")
     )
     yield Row("embed one text", took / len(texts) * 1000, "ms", reference * 1000)
+
+
+def _build(catalogue: Catalogue, recipe: Recipe) -> None:
+    with contextlib.suppress(_RollBack), transaction.atomic():
+        store_catalogue(catalogue)
+        write_dataset(recipe, catalogue, generate(catalogue, recipe))
+        raise _RollBack
+
+
+def _peak_mb() -> float:
+    """The most that this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def pages(say: Say) -> Iterator[Row]:
