@@ -105,6 +105,8 @@ class Request(Authored):
 
 
 class Scenario(Authored):
+    """``why``: for each dimension, what a stranger would say of why it matters for these requests. Nobody is shown it."""
+
     slug: Slug
     name: Prose
     action: Literal["call_api", "generate"]
@@ -115,6 +117,7 @@ class Scenario(Authored):
     items: Items | None = None
     preferences: dict[DimensionRef, dict[Slug, Prose]] = {}
     checkpoints: tuple[Prose, ...] = ()
+    why: dict[DimensionRef, Prose] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> Scenario:
@@ -130,6 +133,8 @@ class Scenario(Authored):
         for reference in (dropped for request in self.requests for dropped in request.drops):
             if reference not in self.dimensions:
                 raise ValueError(f"a request drops {reference!r}; decided are {', '.join(self.dimensions)}")
+        if self.why and (apart := sorted(self.why.keys() ^ set(self.dimensions))):
+            raise ValueError(f"why has {apart[0]!r} too much or too little; decided are {', '.join(self.dimensions)}")
         return self
 
     @property
