@@ -105,7 +105,7 @@ class Request(Authored):
 
 
 class Scenario(Authored):
-    """``why``: for each dimension, what a stranger would say of why it matters for these requests. Nobody is shown it."""
+    """``why``: for each dimension why it matters for these requests, as a stranger would say. Nobody is shown it."""
 
     slug: Slug
     name: Prose
@@ -133,8 +133,10 @@ class Scenario(Authored):
         for reference in (dropped for request in self.requests for dropped in request.drops):
             if reference not in self.dimensions:
                 raise ValueError(f"a request drops {reference!r}; decided are {', '.join(self.dimensions)}")
-        if self.why and (apart := sorted(self.why.keys() ^ set(self.dimensions))):
-            raise ValueError(f"why has {apart[0]!r} too much or too little; decided are {', '.join(self.dimensions)}")
+        if self.why and (unsaid := set(self.dimensions) - self.why.keys()):
+            raise ValueError(f"why says nothing of {min(unsaid)!r}, which decides something")
+        if beside := self.why.keys() - set(self.dimensions):
+            raise ValueError(f"why names {min(beside)!r}; decided are {', '.join(self.dimensions)}")
         return self
 
     @property

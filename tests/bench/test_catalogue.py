@@ -164,6 +164,18 @@ def test_a_request_that_drops_what_its_scenario_does_not_decide_is_refused(data:
     assert "a request drops 'dining.spice'; decided are travel." in faults(data)
 
 
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (lambda why: why.pop("travel.luggage"), "why says nothing of 'travel.luggage'"),
+        (lambda why: why.update({"travel.seat": "They sit."}), "why names 'travel.seat'; decided are "),
+    ],
+)
+def test_why_names_the_dimensions_of_its_scenario_and_no_other(data: Path, edit, fault: str):
+    change(data, "travel/scenarios/take_along.yaml", lambda content: edit(content["why"]))
+    assert fault in faults(data)
+
+
 def test_a_file_that_is_no_yaml_is_named_and_the_other_faults_are_still_found(data: Path):
     (data / SEAT).write_text("slug: [seat")
     (data / "people/habits.yaml").unlink()

@@ -94,7 +94,7 @@ def test_the_panel_understands_half_of_what_is_told_in_other_words():
     # 41 of 82 on the texts as they were written: 3/8 trip, 4/5 list, 5/8 meal, 4/7 free days, 5/8 money, 3/7 recovery,
     # 2/5 letter, 7/8 house, 3/7 study, 2/7 days, 1/5 mail, 2/7 shopping.
     met = sum(len(serves(name) & passed(name)) for name in TEXTS)
-    assert 0.4 <= met / sum(len(serves(name)) for name in TEXTS)
+    assert met / sum(len(serves(name)) for name in TEXTS) >= 0.4
 
 
 def test_the_panel_seldom_takes_other_words_for_another_value():
@@ -105,7 +105,7 @@ def test_the_panel_seldom_takes_other_words_for_another_value():
 
 
 def test_a_vague_text_seldom_passes():
-    # 17 of 247: single everyday words ("usually", "know") stand in cues of one option only.
+    # 15 of 247: single everyday words ("usually", "know") stand in cues of one option only.
     met = sum(len(judged(wordings(name), VAGUE)) for name in TEXTS)
     assert met / sum(len(wordings(name)) for name in TEXTS) <= 0.1
 
