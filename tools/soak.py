@@ -3,7 +3,10 @@
     .venv/bin/python tools/soak.py --seconds 900 --kills 60
 
 Works in a home of its own under IBA_HOME. Exit code 0 only if nothing was lost, doubled, failed or left unscored,
-and every `run_benchmark` that was watching ended well.
+every service started again, every `run_benchmark` that was watching ended well, and the site is well at the end.
+
+Goes by the monotonic clock. A machine that stood still meanwhile (a paused virtual machine) gets no kills all at once
+for it, and a time of day that was set changes nothing; both are reported.
 """
 
 from __future__ import annotations
@@ -16,8 +19,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +32,43 @@ sys.path.insert(0, str(ROOT))
 SERVICES = ("postgres", "redis", "embeddings", "offline", "worker", "worker2", "web")
 LONGEST_DOWN_S = 4.0
 METHODS = "iba,rag,no_history"
+LOOK_S = 0.1
+STOOD_STILL_S = 5.0  # between two looks
+CLOCK_WAS_SET_S = 1.0
+WELL_AGAIN_S = 60.0
+
+
+@dataclass
+class Stopwatch:
+    """How long the soak has really gone on, told at every look what the clocks say."""
+
+    steady: float
+    wall: float
+    passed_s: float = 0.0
+    stood_still_s: list[float] = field(default_factory=list)
+    clock_set_by_s: list[float] = field(default_factory=list)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def look(self, steady: float, wall: float) -> None:
+        """``steady``: of the monotonic clock; ``wall``: the time of day."""
+        gap, drift = steady - self.steady, (wall - self.wall) - (steady - self.steady)
+        self.steady, self.wall = steady, wall
+        self.passed_s += min(gap, STOOD_STILL_S)
+        if gap > STOOD_STILL_S:
+            self.stood_still_s.append(round(gap, 1))
+        if abs(drift) > CLOCK_WAS_SET_S:
+            self.clock_set_by_s.append(round(drift, 1))
+
+    def __enter__(self) -> Stopwatch:
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(LOOK_S):
+            self.look(time.monotonic(), time.time())
 
 
 def main() -> int:
@@ -77,31 +121,35 @@ def soak(wish: argparse.Namespace) -> dict[str, object]:
     dice.shuffle(victims)
     kills: Counter[str] = Counter()
     exits: list[int] = []
-    started = time.monotonic()
-    busy_s = 0.0  # how long runs were going on: the clock of the kills
-    run_number = 0
-    while kills.total() < wish.kills:
-        run_number += 1
-        watching = _watch_a_run(wish, run_number)
-        _wait_until_it_runs(run_number, watching)
-        last = time.monotonic()
-        while watching.poll() is None:
-            busy_s, last = busy_s + time.monotonic() - last, time.monotonic()
-            if kills.total() < wish.kills and busy_s >= moments[kills.total()]:
-                victim = victims[kills.total()]
-                kills[victim] += 1
-                _kill(victim, dice)
-            time.sleep(0.1)
-        exits.append(watching.returncode)
+    not_started: list[str] = []
+    with Stopwatch(time.monotonic(), time.time()) as watch:
+        between_s = 0.0  # time in which no run went on, which is none of the kills' clock
+        while kills.total() < wish.kills:
+            before = watch.passed_s
+            watching = _watch_a_run(wish, len(exits) + 1)
+            _wait_until_it_runs(len(exits) + 1, watching)
+            between_s += watch.passed_s - before
+            while watching.poll() is None:
+                if kills.total() < wish.kills and watch.passed_s - between_s >= moments[kills.total()]:
+                    victim = victims[kills.total()]
+                    kills[victim] += 1
+                    not_started += _kill(victim, dice)
+                time.sleep(LOOK_S)
+            exits.append(watching.returncode)
     found = _count()
     wrong = {name: found[name] for name in ("lost", "failed", "doubled", "unscored", "empty_verdicts", "open_runs")}
+    health = _health()
     return {
         "seed": wish.seed,
         "kills": dict(sorted(kills.items())),
-        "wall_s": round(time.monotonic() - started),
+        "passed_s": round(watch.passed_s),
+        "stood_still_s": watch.stood_still_s,
+        "clock_set_by_s": watch.clock_set_by_s,
         "run_benchmark_exits": dict(Counter(exits)),
+        "not_started_again": not_started,
+        "health": health,
         **found,
-        "well": not any(wrong.values()) and not any(exits),
+        "well": not any(wrong.values()) and not any(exits) and not not_started and health == "ok",
     }
 
 
@@ -120,8 +168,8 @@ def _wait_until_it_runs(number: int, watching: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def _kill(victim: str, dice: random.Random) -> None:
-    """kill -9, a pause, and a start, as whoever keeps services alive would do."""
+def _kill(victim: str, dice: random.Random) -> list[str]:
+    """kill -9, a pause, and a start, as whoever keeps services alive would do. Why it did not start, if so."""
     from django.db import connection
 
     from iba_site import services
@@ -131,8 +179,35 @@ def _kill(victim: str, dice: random.Random) -> None:
         os.kill(record.pid, signal.SIGKILL)
     print(f"soak: killed {victim}", file=sys.stderr, flush=True)
     time.sleep(dice.uniform(0.2, LONGEST_DOWN_S))
-    services.ensure(victim)
-    connection.close()
+    try:
+        services.ensure(victim)
+    except services.ServiceError as error:
+        print(f"soak: {error}", file=sys.stderr, flush=True)
+        return [str(error)]
+    finally:
+        connection.close()
+    return []
+
+
+def _health() -> str:
+    """What the site says of itself once it has had time to see that all is there again."""
+    from iba_site import services
+
+    record = services.status()["web"]
+    if record is None:
+        return "the site does not run"
+    deadline = time.monotonic() + WELL_AGAIN_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{record.url}/healthz", timeout=10) as answer:  # noqa: S310 (our loopback)
+                return str(json.load(answer)["status"])
+        except urllib.error.HTTPError as error:
+            said = error.read().decode(errors="replace")
+        except OSError as error:
+            said = str(error)
+        if time.monotonic() > deadline:
+            return said
+        time.sleep(LOOK_S)
 
 
 def _count() -> dict[str, int]:

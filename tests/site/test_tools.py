@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.soak import Stopwatch
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -66,3 +68,19 @@ def test_a_browser_on_the_path_or_in_chromium_is_enough(bare_path, tmp_path):
 def test_scripts_can_be_run_and_parse(script):
     assert os.access(ROOT / "tools" / script, os.X_OK)
     assert subprocess.run(["bash", "-n", ROOT / "tools" / script], timeout=30).returncode == 0
+
+
+def test_a_machine_that_stood_still_gets_no_kills_all_at_once_in_a_soak():
+    watch = Stopwatch(100.0, 5000.0)
+    watch.look(100.25, 5000.25)
+    watch.look(700.25, 5600.25)  # ten minutes in which nothing ran
+    assert watch.passed_s == 0.25 + 5  # what it stood still beyond 5 s does not count
+    assert (watch.stood_still_s, watch.clock_set_by_s) == ([600.0], [])
+
+
+def test_a_time_of_day_that_is_set_changes_nothing_in_a_soak_and_is_reported():
+    watch = Stopwatch(100.0, 5000.0)
+    watch.look(100.5, 8600.5)  # set forward by an hour
+    watch.look(101.0, 1400.0)  # and back by two
+    assert watch.passed_s == 1.0
+    assert (watch.stood_still_s, watch.clock_set_by_s) == ([], [3600.0, -7201.0])
