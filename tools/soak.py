@@ -3,7 +3,8 @@
     .venv/bin/python tools/soak.py --seconds 900 --kills 60
 
 Works in a home of its own under IBA_HOME. Exit code 0 only if nothing was lost, doubled, failed or left unscored,
-every service started again, every `run_benchmark` that was watching ended well, and the site is well at the end.
+every service started again, none died that was not killed (`run_benchmark` would start it again, and nobody else),
+every `run_benchmark` that was watching ended well, and the site is well at the end.
 
 Goes by the monotonic clock. A machine that stood still meanwhile (a paused virtual machine) gets no kills all at once
 for it, and a time of day that was set changes nothing; both are reported.
@@ -122,20 +123,25 @@ def soak(wish: argparse.Namespace) -> dict[str, object]:
     kills: Counter[str] = Counter()
     exits: list[int] = []
     not_started: list[str] = []
+    died: list[str] = []
     with Stopwatch(time.monotonic(), time.time()) as watch:
         between_s = 0.0  # time in which no run went on, which is none of the kills' clock
         while kills.total() < wish.kills:
             before = watch.passed_s
             watching = _watch_a_run(wish, len(exits) + 1)
             _wait_until_it_runs(len(exits) + 1, watching)
+            alive = _alive()
             between_s += watch.passed_s - before
             while watching.poll() is None:
                 if kills.total() < wish.kills and watch.passed_s - between_s >= moments[kills.total()]:
                     victim = victims[kills.total()]
                     kills[victim] += 1
+                    died += [name for name, pid in alive.items() if _alive().get(name) != pid]
                     not_started += _kill(victim, dice)
+                    alive = _alive()
                 time.sleep(LOOK_S)
             exits.append(watching.returncode)
+            died += [name for name, pid in alive.items() if _alive().get(name) != pid]
     found = _count()
     wrong = {name: found[name] for name in ("lost", "failed", "doubled", "unscored", "empty_verdicts", "open_runs")}
     health = _health()
@@ -147,9 +153,10 @@ def soak(wish: argparse.Namespace) -> dict[str, object]:
         "clock_set_by_s": watch.clock_set_by_s,
         "run_benchmark_exits": dict(Counter(exits)),
         "not_started_again": not_started,
+        "died_by_themselves": dict(Counter(died)),
         "health": health,
         **found,
-        "well": not any(wrong.values()) and not any(exits) and not not_started and health == "ok",
+        "well": not any(wrong.values()) and not (any(exits) or not_started or died) and health == "ok",
     }
 
 
@@ -166,6 +173,13 @@ def _wait_until_it_runs(number: int, watching: subprocess.Popen[bytes]) -> None:
 
     while Run.objects.count() < number and watching.poll() is None:
         time.sleep(0.1)
+
+
+def _alive() -> dict[str, int]:
+    """The pids of the services that run."""
+    from iba_site import services
+
+    return {name: record.pid for name, record in services.status().items() if record}
 
 
 def _kill(victim: str, dice: random.Random) -> list[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
 
+from bench import redis_server
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, build_dataset
 from bench.models import Dataset
+from bench.runs import calls
 from iba_site import services
 from tests.agents.support import python_server
 from tests.bench.live import Ledger, Worker, database_url, ledger_before
@@ -66,3 +68,17 @@ def offline(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]
     ledger.begin()
     yield ledger
     ledger.release(drop=True)
+
+
+@pytest.fixture
+def redis_away(settings: Any) -> Iterator[Callable[..., None]]:
+    """``redis_away()`` from then on; ``redis_away(False)`` brings it back."""
+    there = settings.REDIS_URL
+
+    def set_away(away: bool = True) -> None:
+        settings.REDIS_URL = "redis://127.0.0.1:1/0" if away else there
+        redis_server.redis_client.cache_clear()
+        calls.limiter.cache_clear()
+
+    yield set_away
+    set_away(False)

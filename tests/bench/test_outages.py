@@ -56,20 +56,6 @@ def text_unit(run):
     return unit
 
 
-@pytest.fixture
-def redis_away(settings):
-    """``redis_away()`` from then on; ``redis_away(False)`` brings it back."""
-    there = settings.REDIS_URL
-
-    def set_away(away=True):
-        settings.REDIS_URL = "redis://127.0.0.1:1/0" if away else there
-        redis_server.redis_client.cache_clear()
-        calls.limiter.cache_clear()
-
-    yield set_away
-    set_away(False)
-
-
 def registered(slug, model="offline", url=DEAD, **fields):
     values = {"base_url": url, "model": model, "family": "other", "timeout_s": 5.0, **fields}
     return Endpoint.objects.create(slug=slug, **values)
