@@ -24,15 +24,15 @@ def own_home(tmp_path_factory):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_outlives_a_redis_that_dies_with_messages_in_the_workers_hands(tiny, offline, own_home):
-    """Messages count as taken until their unit is done; at the kill each of two threads has one."""
+    """A message counts as taken until its unit is done. At the kill two are in hand, and the worker waits for more."""
     redis = own_home.start("redis").record("redis")
     offline.hold(after=0)
-    run = launch_run(RunSpec(dataset="tiny", methods=["rag"], model="offline", limit=4))
+    run = launch_run(RunSpec(dataset="tiny", methods=["rag"], model="offline", limit=4, max_in_flight=2))
     # Its messages went to another Redis; a worker sends again what nobody took for three leases.
     Unit.objects.filter(run=run).update(enqueued_at=timezone.now() - timedelta(hours=1))
-    worker = Worker(offline.url, threads=2, REDIS_URL=redis.url, LEASE_S="2")
+    worker = Worker(offline.url, threads=4, REDIS_URL=redis.url, LEASE_S="2")
     try:
-        wait_for("both threads ask the model", lambda: offline.waiting == 2)
+        wait_for("two units ask the model", lambda: offline.waiting == 2)
         kill_9(redis)
         wait_for("the worker knows", lambda: b"Connection to broker lost" in worker.log.read_bytes())
         offline.release()  # what was under way ends while there is no Redis
