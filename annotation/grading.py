@@ -14,7 +14,7 @@ from annotation.queue import hold
 from annotation.transcript import part_named, transcript
 from bench.grading.store import append_verdicts, score_trajectories
 from bench.grading.types import VerdictSource, VerdictValue
-from bench.models import Checkpoint, Trajectory, Verdict
+from bench.models import Checkpoint, Verdict
 
 COMMENT_CHARS = 2000
 GRADES = ("", *(value.value for value in VerdictValue))  # "" takes a grade back
@@ -59,18 +59,27 @@ class Line:
     value: str = ""
     comment: str = ""
     anchor: str = ""
+    saved_at: datetime | None = None
 
 
 def rubric(assignment: Assignment) -> list[Line]:
     """Every checkpoint of the trajectory in order, with gold evidence prefetched and the draft beside it."""
-    drafts = {draft.checkpoint_id: draft for draft in assignment.drafts.all()}
-    lines = []
-    for number, checkpoint in enumerate(checkpoints(assignment).prefetch_related("evidence"), start=1):
-        draft = drafts.get(checkpoint.pk)
-        lines.append(
-            Line(number, checkpoint, draft.value, draft.comment, draft.anchor) if draft else Line(number, checkpoint)
-        )
-    return lines
+    return _lines(assignment, checkpoints(assignment).prefetch_related("evidence"))
+
+
+def drafted(assignment: Assignment) -> list[Line]:
+    """The same for what asks about grades only: nothing of the evidence is read."""
+    return _lines(assignment, checkpoints(assignment))
+
+
+def _lines(assignment: Assignment, found: QuerySet[Checkpoint]) -> list[Line]:
+    drafts = {draft.checkpoint_id: draft for draft in DraftGrade.objects.filter(assignment=assignment)}
+    return [
+        Line(number, checkpoint, draft.value, draft.comment, draft.anchor, draft.saved_at)
+        if (draft := drafts.get(checkpoint.pk))
+        else Line(number, checkpoint)
+        for number, checkpoint in enumerate(found, start=1)
+    ]
 
 
 def checkpoints(assignment: Assignment) -> QuerySet[Checkpoint]:
@@ -103,10 +112,12 @@ def save_grade(
         raise ValueError(f"This trajectory has no part {anchor[:80]!r}; choose one of the list.")
     holds = hold(assignment=assignment, now=now)
     changes = {"value": value, "comment": comment, "anchor": anchor}
-    DraftGrade.objects.update_or_create(
-        assignment=assignment,
-        checkpoint=checkpoint,
-        defaults={name: given for name, given in changes.items() if given is not None},
+    given = {name: text for name, text in changes.items() if text is not None}
+    DraftGrade.objects.bulk_create(
+        [DraftGrade(assignment=assignment, checkpoint=checkpoint, **given)],
+        update_conflicts=True,
+        unique_fields=["assignment", "checkpoint"],
+        update_fields=[*given, "saved_at"],
     )
     return holds
 
@@ -116,7 +127,7 @@ def save_comments(
     *, assignment: Assignment, comments: Mapping[int, str], anchors: Mapping[int, str], now: datetime
 ) -> None:
     """Stores the comments and anchors that stand on the page, by checkpoint id; unchanged ones are left alone."""
-    for line in rubric(assignment):
+    for line in drafted(assignment):
         pk = line.checkpoint.pk
         comment, anchor = comments.get(pk, line.comment), anchors.get(pk, line.anchor)
         if (comment, anchor) != (line.comment, line.anchor):
@@ -132,7 +143,7 @@ def submit(*, assignment: Assignment, now: datetime, shown: Mapping[int, str] | 
     """
     if not hold(assignment=assignment, now=now):
         raise PlaceTaken
-    lines = rubric(assignment)
+    lines = drafted(assignment)
     seen = shown or {}
     other = [line.number for line in lines if seen.get(line.checkpoint.pk, line.value) != line.value]
     if other:
@@ -140,12 +151,10 @@ def submit(*, assignment: Assignment, now: datetime, shown: Mapping[int, str] | 
     missing = [line.number for line in lines if not line.value]
     if missing:
         raise OpenCheckpoints(missing)
-    # One submit of a trajectory at a time, else the later score would miss the earlier verdicts.
-    locked = Trajectory.objects.select_for_update(no_key=True).values_list("pk", flat=True)
-    trajectory_id = locked.get(pk=assignment.trajectory_id)
     append_verdicts([_verdict(assignment, line) for line in lines])
     Assignment.objects.filter(pk=assignment.pk).update(committed_at=now)
-    score_trajectories([trajectory_id])
+    # Locks the trajectory before it reads: of two submits the later one scores the verdicts of both.
+    score_trajectories([assignment.trajectory_id])
 
 
 def _verdict(assignment: Assignment, line: Line) -> Verdict:

@@ -5,6 +5,7 @@ Locks are always taken in the order rater, place, assignment, trajectory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from annotation.batches import Place
 from annotation.models import Assignment, Batch, SetAside
 
 LEASE = timedelta(minutes=30)
+AT_ONCE = 50  # places that one look finds
 
 
 class AlreadySubmitted(Exception):
@@ -60,55 +62,66 @@ def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
     """The rater's own open assignment, else the next place, leased; None where nothing is left for them.
 
     Places that another rater is taking at this moment are passed over first
-    and waited for only where no other is left.
+    and waited for only where no other is left, one at a time, since raters who hold
+    one and wait for another could wait for each other.
     """
-    begun = _try(rater_id, None, now, skip_locked=False)
-    if begun is not None:
-        return begun
-    for skip_locked in (True, False):
-        for place_id in list(waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:50]):
-            taken = _try(rater_id, place_id, now, skip_locked=skip_locked)
-            if taken is not None:
-                return taken
+    left = waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:AT_ONCE]
+    taken = _try(rater_id, left, now, skip_locked=True)
+    if taken is not None:
+        return taken
+    for place_id in list(left.all()):
+        taken = _try(rater_id, [place_id], now, skip_locked=False)
+        if taken is not None:
+            return taken
     return None
 
 
 @transaction.atomic
-def _try(rater_id: int, place_id: int | None, now: datetime, *, skip_locked: bool) -> Assignment | None:
-    """One attempt in one transaction; without a place it only looks for the rater's own open assignment."""
-    get_user_model().objects.select_for_update(no_key=True).get(pk=rater_id)
+def _try(rater_id: int, place_ids: Iterable[int], now: datetime, *, skip_locked: bool) -> Assignment | None:
+    """The rater's own open assignment, else the first of the places that is free, in one transaction."""
+    get_user_model().objects.select_for_update(no_key=True).values_list("pk").get(pk=rater_id)
     mine = own_open(rater_id=rater_id, now=now)
     if mine is not None and hold(assignment=mine, now=now):
         return mine
-    if place_id is None:
-        return None
-    place = Place.objects.select_for_update(skip_locked=skip_locked, no_key=True).filter(pk=place_id).first()
-    if place is None or not _is_free(place.batch_id, place.trajectory_id, rater_id, now):
-        return None
-    assignment, _ = Assignment.objects.update_or_create(
-        batch_id=place.batch_id,
-        trajectory_id=place.trajectory_id,
-        rater_id=rater_id,
-        defaults={"lease_until": now + LEASE},
+    locked = Place.objects.select_for_update(skip_locked=skip_locked, no_key=True).values_list(
+        "batch_id", "trajectory_id"
+    )
+    for place_id in place_ids:
+        place = locked.filter(pk=place_id).first()
+        if place is not None and _is_free(*place, rater_id, now):
+            return _lease(*place, rater_id, now)
+    return None
+
+
+def _lease(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) -> Assignment:
+    """The rater's assignment, new or begun before."""
+    wanted = Assignment(batch_id=batch_id, trajectory_id=trajectory_id, rater_id=rater_id, lease_until=now + LEASE)
+    (assignment,) = Assignment.objects.bulk_create(
+        [wanted],
+        update_conflicts=True,
+        unique_fields=["batch", "trajectory", "rater"],
+        update_fields=["lease_until"],
     )
     return assignment
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def hold(*, assignment: Assignment, now: datetime) -> bool:
     """Extends the lease. False where it had run out and others have taken all places since.
 
     Raises AlreadySubmitted.
     """
+    same = Assignment.objects.filter(pk=assignment.pk)
+    if same.filter(committed_at__isnull=True, lease_until__gt=now).update(lease_until=now + LEASE):
+        return True  # who holds a place need not ask whether it is free
     place = Place.objects.filter(batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id)
     place.select_for_update(no_key=True).get()
-    current = Assignment.objects.select_for_update().get(pk=assignment.pk)
+    current = same.select_for_update().get()
     if current.committed_at is not None:
         raise AlreadySubmitted(f"You submitted this trajectory at {current.committed_at:%H:%M:%S}.")
-    lapsed = current.lease_until <= now
-    if lapsed and not _is_free(current.batch_id, current.trajectory_id, current.rater_id, now):
+    if not _is_free(current.batch_id, current.trajectory_id, current.rater_id, now):
         return False
-    Assignment.objects.filter(pk=assignment.pk).update(lease_until=now + LEASE)
+    same.update(lease_until=now + LEASE)
     return True
 
 

@@ -23,7 +23,7 @@ from annotation.grading import (
     Line,
     OpenCheckpoints,
     PlaceTaken,
-    checkpoints,
+    drafted,
     rubric,
     save_comments,
     save_grade,
@@ -130,7 +130,7 @@ def _drawn(
     )
     context = {
         "assignment": assignment,
-        **_progress(assignment),
+        **_progress(lines),
         "lines": [(line, parts(read, line.checkpoint.evidence.all())) for line in lines],
         "transcript": read,
         "open_id": _open(request, lines, missing),
@@ -157,13 +157,12 @@ def _open(request: HttpRequest, lines: Sequence[Line], missing: Sequence[int]) -
     return next(fresh, lines[0].checkpoint.pk if lines else None)
 
 
-def _progress(assignment: Assignment) -> dict[str, int | datetime | None]:
+def _progress(lines: Sequence[Line]) -> dict[str, int | datetime | None]:
     """How many checkpoints have a grade, of how many, and when the last was saved."""
-    drafts = list(assignment.drafts.all())
     return {
-        "graded": sum(bool(draft.value) for draft in drafts),
-        "total": checkpoints(assignment).count(),
-        "saved_at": max((draft.saved_at for draft in drafts), default=None),
+        "graded": sum(bool(line.value) for line in lines),
+        "total": len(lines),
+        "saved_at": max((line.saved_at for line in lines if line.saved_at), default=None),
     }
 
 
@@ -196,15 +195,16 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
 
 
 def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int) -> HttpResponse:
+    lines = drafted(assignment)
+    line = next((line for line in lines if line.checkpoint.pk == checkpoint_id), None)
     if getattr(request, "htmx", False):
-        value = assignment.drafts.filter(checkpoint_id=checkpoint_id).values_list("value", flat=True).first() or ""
-        line = Line(0, Checkpoint(pk=checkpoint_id), value)
-        context = {**_progress(assignment), "line": line, "problem": problem, "oob": True}
+        shown = line or Line(0, Checkpoint(pk=checkpoint_id))
+        context = {**_progress(lines), "line": shown, "problem": problem, "oob": True}
         return render(request, "annotation/grading.html#saved", context, status=status)
     if problem:
         messages.error(request, problem)
-    number = next((line.number for line in rubric(assignment) if line.checkpoint.pk == checkpoint_id), 1)
-    return redirect(f"{reverse('grade', args=[assignment.pk])}?open={checkpoint_id}#checkpoint-{number}")
+    address = reverse("grade", args=[assignment.pk])
+    return redirect(f"{address}?open={checkpoint_id}#checkpoint-{line.number if line else 1}")
 
 
 @never_cache
