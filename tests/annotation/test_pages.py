@@ -179,7 +179,6 @@ def test_a_save_and_a_submit_take_a_fixed_number_of_statements(as_user, mine, dj
     assert Assignment.objects.get(pk=mine.pk).committed_at is not None
 
 
-
 def test_an_admin_makes_a_batch_and_an_empty_choice_says_why(as_user, run):
     client = as_user("ada")
     given = {"run": run.pk, "choice": "domain", "domain": "dining", "raters_wanted": 2, "size": 3}
