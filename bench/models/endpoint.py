@@ -25,7 +25,7 @@ class Endpoint(models.Model):
     system_role = models.BooleanField(
         null=True,
         blank=True,
-        default=True,
+        default=None,
         help_text="whether the model takes a system message; unknown counts as yes, and the next launch asks",
     )
     created_at = models.DateTimeField(auto_now_add=True)

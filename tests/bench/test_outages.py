@@ -57,7 +57,7 @@ def text_unit(run):
 
 
 def registered(slug, model="offline", url=DEAD, **fields):
-    values = {"base_url": url, "model": model, "family": "other", "timeout_s": 5.0, **fields}
+    values = {"base_url": url, "model": model, "family": "other", "timeout_s": 5.0, "system_role": True, **fields}
     return Endpoint.objects.create(slug=slug, **values)
 
 

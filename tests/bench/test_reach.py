@@ -7,8 +7,10 @@ import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from bench.models import Endpoint, ModelCall
@@ -142,6 +144,17 @@ def test_a_server_that_is_registered_before_it_runs_is_asked_at_the_launch():
     assert resolve_endpoint("x").system_role is False
 
 
+def test_an_endpoint_from_before_anybody_asked_is_asked_at_the_next_launch():
+    register("http://127.0.0.1:9/v1", "--system-role")  # as all were taken to be
+    register("http://127.0.0.1:9/v1", "--no-system-role", slug="y")
+    import_module("bench.migrations.0020_system_role_of_earlier_endpoints_unknown").forget_what_was_assumed(apps, None)
+    assert dict(Endpoint.objects.values_list("slug", "system_role")) == {"x": None, "y": False}
+    with serving(Server(refusal=400)) as url:
+        Endpoint.objects.update(base_url=f"{url}/v1")
+        check_reachable("x")
+    assert Endpoint.objects.get(slug="x").system_role is False
+
+
 def test_a_registered_model_without_a_system_role_gets_the_system_text_from_its_user():
     """From the command to the wire."""
     server = Server(refusal=400)
@@ -152,6 +165,13 @@ def test_a_registered_model_without_a_system_role_gets_the_system_text_from_its_
         reply = Bench().llm(endpoint.base_url, system_role=endpoint.system_role).complete(asked, stage="act")
     assert reply.text == "fine"
     assert server.requests[-1]["messages"] == [{"role": "user", "content": "Be just.\n\nWhich seat?"}]
+
+
+@pytest.mark.parametrize(("option", "value"), [("price-in", "nan"), ("price-out", "-1"), ("timeout-s", "inf")])
+def test_a_price_or_wait_that_cannot_be_is_refused_when_an_endpoint_is_registered(option, value):
+    with pytest.raises(CommandError, match=f"{option} is .*; give a number of at least"):
+        register("http://127.0.0.1:9/v1", f"--{option}={value}")
+    assert not Endpoint.objects.exists()
 
 
 LIKE_A_PAGE = (200, {"error": "Unexpected endpoint or method. (GET /models). Returning 200 anyway"})

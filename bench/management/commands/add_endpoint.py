@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import sys
 from argparse import BooleanOptionalAction
 from typing import Any
@@ -61,6 +62,8 @@ class Command(JsonCommand):
             "reasoning": options["reasoning"],
             "system_role": options["system_role"],
         }
+        for name in ("price_in", "price_out", "timeout_s"):
+            _check_number(name, options[name])
         if options["key_stdin"]:
             fields["key_encrypted"] = encrypt_key(sys.stdin.readline().strip())
         row = Endpoint.objects.filter(slug=slug).first() or Endpoint(slug=slug)
@@ -78,6 +81,13 @@ class Command(JsonCommand):
         if unchecked:
             self.stderr.write(f"registered, and not checked: {unchecked}")
         return {"slug": slug, "created": created, "system_role": row.system_role, "unchecked": unchecked}
+
+
+def _check_number(name: str, value: float) -> None:
+    """Bills and waits are made of these. Raises ValueError for what is no sum or time."""
+    least = 0.0 if name.startswith("price") else 0.001
+    if not (math.isfinite(value) and value >= least):
+        raise ValueError(f"{name.replace('_', '-')} is {value}; give a number of at least {least:g}")
 
 
 def _look_at(row: Endpoint) -> str:

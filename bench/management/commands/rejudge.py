@@ -6,8 +6,9 @@ from django.core.management.base import CommandParser
 
 from bench.management.base import JsonCommand
 from bench.models import Run
-from bench.runs.endpoints import is_offline, resolve_endpoint
+from bench.runs.endpoints import is_offline
 from bench.runs.execute import rejudge
+from bench.runs.reach import check_reachable
 from bench.services import services
 
 
@@ -31,7 +32,7 @@ class Command(JsonCommand):
         if any(is_offline(judge) for judge in judges):
             services().ensure("embeddings", "offline")
         for judge in judges:
-            resolve_endpoint(judge)
+            check_reachable(judge)
         graded = rejudge(run, judges, missing=options["missing"])
         self.say(f"run {run.pk}: {graded} trajectories graded anew by {', '.join(judges)}")
         return {"run": run.pk, "judges": judges, "trajectories": graded}
