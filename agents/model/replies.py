@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import JSON, Cut, ToolCall
-from agents.model.structured import Mode, NoObject, extract_object, without_reasoning
+from agents.model.structured import Mode, NoObject, extract_object, read_json, without_reasoning
 
 AT_LIMIT = "length"  # the finish reason of a reply that used up its tokens
 
@@ -79,7 +79,7 @@ def _tool_calls(items: Any, *, at_token_limit: bool) -> tuple[tuple[ToolCall, ..
             return (), f"tool call {number} has no function"
         arguments = function.get("arguments") or {}
         try:
-            parsed = arguments if isinstance(arguments, dict) else json.loads(arguments)
+            parsed = arguments if isinstance(arguments, dict) else read_json(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             return (), f"the arguments of tool call {number} are not JSON ({error})"
         if not isinstance(parsed, dict):

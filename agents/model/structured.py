@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
@@ -16,9 +17,10 @@ from agents.toolkit.rendering import render
 Mode = Literal["json_schema", "tool", "prompt"]
 
 REPLY_TOOL = "reply"
-_PAIRED = re.compile(r"<think>.*?</think>", re.DOTALL)
-_BEFORE_CLOSING = re.compile(r"^.*</think>", re.DOTALL)  # some servers swallow the opening mark
-_UNCLOSED = re.compile(r"<think>.*$", re.DOTALL)
+_MARK = r"think(?:ing)?>"  # <think> or <thinking>, in any case
+_PAIRED = re.compile(rf"<{_MARK}.*?</{_MARK}", re.DOTALL | re.IGNORECASE)
+_BEFORE_CLOSING = re.compile(rf"^.*</{_MARK}", re.DOTALL | re.IGNORECASE)  # some servers swallow the opening mark
+_UNCLOSED = re.compile(rf"<{_MARK}.*$", re.DOTALL | re.IGNORECASE)
 
 
 class NoObject(ValueError):
@@ -47,7 +49,7 @@ def extract_object(text: str, schema: JSON | None = None) -> JSON:
         if end < 0:
             raise NoObject("its JSON object is cut off")
         try:
-            value = json.loads(text[start:end], parse_constant=_refuse_constant, object_pairs_hook=_no_key_twice)
+            value = read_json(text[start:end])
         except (ValueError, RecursionError) as error:
             problem = f"its JSON can't be read ({error})"
         else:
@@ -70,6 +72,19 @@ def _is_one_value(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def read_json(text: str) -> Any:
+    """The value that ``text`` is. Raises ValueError (RecursionError for deep ones); what is no finite number and a key
+    given twice too.
+    """
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_no_key_twice)
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"{digits[:20]} is no number that can be kept")
+    return number
 
 
 def _no_key_twice(pairs: list[tuple[str, object]]) -> JSON:

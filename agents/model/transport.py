@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import re
@@ -195,7 +196,7 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
     except openai.APIStatusError as error:
         raise _from_status(endpoint, error) from None
     try:
-        answer = json.loads(text, parse_constant=lambda _: None)  # NaN and Infinity, which no database keeps
+        answer = json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
     except (ValueError, RecursionError):
         raise Transient("status 200 with a body that is not JSON") from None
     if not isinstance(answer, dict):
@@ -204,6 +205,12 @@ def post(endpoint: Endpoint, request: JSON, timeout_s: float) -> JSON:
         said = endpoint.redact(json.dumps(answer.get("error") or answer))[:300]
         raise Transient(f"status 200 with a body that is no completion: {said}")
     return {name: _storable(value) for name, value in answer.items()}
+
+
+def _finite(digits: str) -> float | None:
+    """None for 1e999, as for NaN and Infinity: no database keeps them."""
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def _is_of_certificate(error: BaseException | None) -> bool:

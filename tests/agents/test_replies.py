@@ -58,6 +58,8 @@ def test_an_error_that_was_kept_as_an_answer_is_not_replayed(script, bench):
         ("<think>aisle?</think>window", "window"),
         ("aisle, I guess</think>window", "window"),
         ("window<think>or the aisle", "window"),
+        ("<Thinking>aisle?</THINKING>window", "window"),
+        ("aisle</thinking>window<think>or", "window"),
         ("window", "window"),
     ],
 )
@@ -101,12 +103,21 @@ def test_a_number_of_tokens_that_cannot_be_is_estimated(script, bench, count):
     assert bench.llm(script.url).complete(ASK, stage="act").usage == Usage(1, 13, 3, 0.0, estimated_calls=1)
 
 
-def test_nan_in_an_answer_reaches_no_store(script, bench):
-    body = json.dumps(completion("fine")).replace('"finish_reason"', '"logprobs": NaN, "finish_reason"')
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
+def test_what_is_no_finite_number_in_an_answer_reaches_no_store(script, bench, number):
+    body = json.dumps(completion("fine")).replace('"finish_reason"', f'"logprobs": {number}, "finish_reason"')
     script.answers = [(200, {}, body)]
     bench.llm(script.url).complete(ASK, stage="act")
     (call,) = bench.store.calls.values()
     assert call.response["choices"][0]["logprobs"] is None
+
+
+@pytest.mark.parametrize("arguments", ['{"seat": "aisle", "seat": "window"}', '{"seat": NaN}', '{"seat": 1e999}'])
+def test_a_tool_call_whose_arguments_can_be_read_in_two_ways_or_not_be_kept_is_repaired(arguments):
+    made = {"id": "c1", "type": "function", "function": {"name": "book", "arguments": arguments}}
+    read = read_reply(completion(None, "tool_calls", tool_calls=[made]), schema=None, mode=None, max_tokens=9)
+    assert read.tool_calls == ()
+    assert read.problem.startswith("the arguments of tool call 0 are not JSON (")
 
 
 def test_a_part_without_text_says_nothing():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents.model.structured import NoObject, allows_strict, extract_object, without_system_role
 
-words = st.text().filter(lambda text: "think>" not in text)
+words = st.text().filter(lambda text: "think" not in text.lower())
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
@@ -46,7 +46,9 @@ def test_any_text_gives_an_object_or_the_reason(text):
         assert str(reason)  # noqa: PT017
 
 
-@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": Infinity}', "{'a': 1}", '{"a":' * 50_000 + "1" + "}" * 50_000])
+@pytest.mark.parametrize(
+    "text", ['{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}', "{'a': 1}", '{"a":' * 50_000 + "1" + "}" * 50_000]
+)
 def test_what_is_no_json_is_refused(text):
     with pytest.raises(NoObject):
         extract_object(text)
