@@ -10,12 +10,15 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 HOME = Path(os.environ.get("IBA_HOME") or ROOT / ".iba")
 SITE = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def main() -> None:
+    from bench.files import write_file
+
     logins = dict(line.split() for line in (HOME / "demo_logins").read_text().splitlines())
     path = os.environ.get("CHROMIUM") or next((found for name in BROWSERS if (found := shutil.which(name))), None)
     folder = ROOT / "docs" / "images"
@@ -28,9 +31,9 @@ def main() -> None:
         page.fill("[name=password]", logins["admin"])
         page.press("[name=password]", "Enter")
         page.wait_for_url(f"{SITE}/")
-        page.screenshot(path=folder / "dashboard.png")
+        write_file(folder / "dashboard.png", page.screenshot())
         page.goto(sys.argv[1] if len(sys.argv) > 1 else f"{SITE}{_some_trajectory(page)}")
-        page.screenshot(path=folder / "trajectory.png")
+        write_file(folder / "trajectory.png", page.screenshot())
         browser.close()
     print(f"wrote {folder}/dashboard.png and trajectory.png")
 
