@@ -102,6 +102,12 @@ def _in_words(error: ValidationError, schema: JSON) -> str:
         form = FORMS.get(wanted.get("format", ""), "")
         kind = TYPES.get(wanted["type"], wanted["type"])
         return f"{place}: {_short(error.instance)} does not fit; give {kind} {form}".strip()
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        return f"{place}: {', '.join(missing)} missing; all of {', '.join(error.validator_value)} must be given"
+    if error.validator == "enum":
+        choices = ", ".join("null" if value is None else repr(value) for value in error.validator_value)
+        return f"{place}: {_short(error.instance)} is no choice; give one of {choices}"
     if error.validator == "additionalProperties":
         unknown = sorted(str(name) for name in error.instance if name not in schema["properties"])
         return f"{place}: {named(unknown)} is unknown; arguments are {named(schema['properties'])}"

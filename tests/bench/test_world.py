@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -130,6 +131,19 @@ def test_an_argument_that_does_not_exist_is_answered_with_those_that_do():
 def test_an_argument_of_another_type_is_answered_with_the_form_wanted():
     error = world()("book_train", {"train_id": "TRA-1", "passengers": "1 000"}).content["error"]
     assert error == "passengers: '1 000' does not fit; give a whole number such as 2"
+
+
+def test_what_is_missing_in_a_call_is_named_with_all_that_must_be_given():
+    error = world()("book_train", {"passengers": 2}).content["error"]
+    assert error == "arguments: train_id missing; all of train_id must be given"
+
+
+def test_a_value_that_is_no_choice_is_answered_with_the_choices():
+    seat = {"type": ["string", "null"], "enum": ["aisle", "window", None]}
+    book = replace(BOOK, parameters={**BOOK.parameters, "properties": {**BOOK.parameters["properties"], "seat": seat}})
+    tools = ToolWorld((FIND, book), WORLD, NOW)
+    error = tools("book_train", {"train_id": "TRA-1", "seat": "wing"}).content["error"]
+    assert error == "seat: 'wing' is no choice; give one of 'aisle', 'window', null"
 
 
 @pytest.mark.parametrize("day", ["soon", "03/04/2026", "2026-02-30", "", "9" * 5000, "\ud800"])
