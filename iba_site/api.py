@@ -3,139 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
+from typing import Annotated, Any
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Field, NinjaAPI, Schema, Status
+from ninja import Field, NinjaAPI, Status
 from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.throttling import AnonRateThrottle
-from pydantic import create_model
 
 from agents.contract import Outage
 from agents.registry import resolve
 from bench.access import may_launch, may_see_results
 from bench.models import Dataset, Run, Trajectory
+from bench.results.own import checkpoints_of
 from bench.results.report import results_of
 from bench.runs.claim import cancel_run, pause_run, resume_run, retry_failed
 from bench.runs.fence import GoldWasRead
 from bench.runs.launch import LaunchError, launch_run, set_budget
 from bench.runs.progress import progress_of
-from bench.runs.spec import OPTIONS, Kind, RunSpec
+from bench.runs.spec import RunSpec
 from bench.runs.tasks import dispatch
-from bench.tokens import USUAL, BearerToken, Scope, make_token, require_scope, why_no_gold
+from bench.tokens import BearerToken, Scope, make_token, require_scope, why_no_gold
 from iba_site.api_external import router as external
 from iba_site.hashing import Busy
-from iba_site.schemas import Given
+from iba_site.schemas_results import ResultsOut, TrajectoryOut
+from iba_site.schemas_runs import (
+    Credentials,
+    DatasetOut,
+    ErrorOut,
+    LaunchIn,
+    Page,
+    ProgressOut,
+    RunChange,
+    RunOut,
+    Text,
+    Token,
+)
 
-api = NinjaAPI(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
+
+class Api(NinjaAPI):
+    """Names in its document the one shape of all errors."""
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        document = super().get_openapi_schema(**options)
+        document["components"]["schemas"]["ErrorOut"] = ErrorOut.model_json_schema()
+        content = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorOut"}}}
+        for path in document["paths"].values():
+            for operation in path.values():
+                operation["responses"]["default"] = {"description": ERRORS, "content": content}
+        return document
+
+
+ERRORS = (
+    "401: no valid token. 403: your role or the token's scopes do not allow it. 404: nothing there. 409: not now. "
+    "413: too much. 422: a value does not fit. 429, 503: try again after Retry-After."
+)
+api = Api(title="IBA-Bench", version="1", auth=BearerToken(), urls_namespace="api")
 api.add_router("/external", external)
 
 PAGE = 100
-
-Text = Annotated[str, Field(max_length=300)]
-
-
-class Credentials(Given):
-    username: Annotated[Text, Field(max_length=150)]
-    password: Text
-    name: Text = "api"
-    scopes: list[Scope] = Field(
-        default_factory=lambda: list(USUAL),
-        description="what the token may be used for. agent: external runs; read: runs and results; launch: start and "
-        "change runs; gold: checkpoints and verdicts in trajectories. All but gold unless named",
-    )
-
-
-class Token(Schema):
-    token: str
-
-
-class DatasetOut(Schema):
-    name: str
-    version: int
-    sha256: str
-    source: str
-    data_version: str
-    summary: dict[str, Any]
-
-
-def _launch_fields() -> dict[str, tuple[object, object]]:
-    """The options of a run as fields of a schema, with their words and bounds."""
-    types: dict[Kind, object] = {
-        Kind.TEXT: Text, Kind.NAMES: list[Text], Kind.NUMBER: int, Kind.SUM: float, Kind.SWITCH: bool,
-    }  # fmt: skip
-    found: dict[str, tuple[object, object]] = {}
-    for name, option in OPTIONS.items():
-        plain = types[option.kind]
-        kind = Optional[plain] if option.default is None else plain  # noqa: UP045 (a value, not an annotation)
-        filled = {"default_factory": list} if option.kind is Kind.NAMES else {"default": option.default}
-        found[name] = (kind, Field(description=option.help, **({} if option.required else filled)))
-    return found
-
-
-if TYPE_CHECKING:
-    LaunchIn: TypeAlias = Given
-else:
-    LaunchIn = create_model("LaunchIn", __base__=Given, **_launch_fields())
-
-
-class RunChange(Given):
-    budget_usd: float | None
-
-
-class RunOut(Schema):
-    id: int
-    status: str
-    dataset: str
-    model: str
-    simulated: bool
-    gold_seen: bool = Field(description="an agent elsewhere whose people had been shown gold of the dataset before")
-    manifest_sha256: str
-    created_at: datetime
-    finished_at: datetime | None
-    spent_usd: float
-    budget_usd: float | None
-
-
-class WaitingOut(Schema):
-    away: str
-    since: datetime
-    reason: str
-
-
-class ProgressOut(Schema):
-    run: RunOut
-    planned: int
-    done: int
-    scored: int
-    running: int
-    queued: int
-    failed: int
-    cancelled: int
-    rate_per_s: float
-    waiting: list[WaitingOut] = Field(description="what the run waits for now; empty where nothing is away")
-    errors: list[tuple[str, int]]
-
-
-class TrajectoryRow(Schema):
-    id: int
-    task: str = Field(alias="unit.task.slug")
-    method: str = Field(alias="unit.method")
-    repeat: int = Field(alias="unit.repeat")
-    termination: str
-    evidence_recall: float | None
-    cost_usd: float
-
-
-class Page(Schema):
-    items: list[TrajectoryRow]
-    total: int
-    next_offset: int | None
 
 
 @api.exception_handler(LaunchError)
@@ -221,11 +151,13 @@ def sign_in(request: HttpRequest, credentials: Credentials) -> dict[str, str]:
 
 @api.get("/datasets", response=list[DatasetOut])
 def list_datasets(request: HttpRequest) -> Any:
+    """All versions that are complete."""
     return Dataset.objects.filter(complete=True)
 
 
 @api.get("/datasets/{name}", response=DatasetOut)
 def newest_dataset(request: HttpRequest, name: Text) -> Dataset:
+    """The newest complete version of one."""
     found = Dataset.objects.newest(name)
     if found is None:
         raise Http404
@@ -234,6 +166,7 @@ def newest_dataset(request: HttpRequest, name: Text) -> Dataset:
 
 @api.get("/runs", response=list[RunOut])
 def list_runs(request: HttpRequest) -> Any:
+    """The newest hundred."""
     _results_only(request)
     return [_run(run) for run in Run.objects.select_related("dataset")[:PAGE]]
 
@@ -247,6 +180,7 @@ def launch(request: HttpRequest, wish: LaunchIn) -> Any:
 
 @api.get("/runs/{run_id}", response=ProgressOut)
 def show_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """A run and how far it is."""
     _results_only(request)
     run = _get_run(run_id)
     progress = progress_of(run)
@@ -263,7 +197,7 @@ def change_budget(request: HttpRequest, run_id: int, change: RunChange) -> dict[
     return _run(_get_run(run_id))
 
 
-@api.get("/runs/{run_id}/results")
+@api.get("/runs/{run_id}/results", response=ResultsOut, exclude_unset=True)
 def show_results(
     request: HttpRequest, run_id: int, view: str = "combined", split: str = "", action: str = ""
 ) -> dict[str, Any]:
@@ -283,6 +217,7 @@ def show_results(
 def list_trajectories(
     request: HttpRequest, run_id: int, offset: Annotated[int, Field(ge=0, le=10**9)] = 0
 ) -> dict[str, Any]:
+    """A hundred trajectories from ``offset`` on, in order of their ids."""
     _results_only(request)
     found = Trajectory.objects.filter(unit__run=_get_run(run_id)).select_related("unit__task").order_by("pk")
     total = found.count()
@@ -308,7 +243,7 @@ def change_run(request: HttpRequest, run_id: int, action: str) -> dict[str, Any]
     return _run(_get_run(run_id))
 
 
-@api.get("/trajectories/{trajectory_id}")
+@api.get("/trajectories/{trajectory_id}", response=TrajectoryOut, exclude_unset=True)
 def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
     """The whole course; with its scores by checkpoint for a token of scope ``gold``.
 
@@ -332,17 +267,8 @@ def show_trajectory(request: HttpRequest, trajectory_id: int) -> dict[str, Any]:
     }
 
 
-def _scores(trajectory: Trajectory) -> list[dict[str, str | None]]:
-    return [
-        {
-            "checkpoint": score.checkpoint.text,
-            "kind": score.checkpoint.kind,
-            "value": score.combined or None,
-            "origin": score.origin,
-            "gap": score.gap or None,
-        }
-        for score in trajectory.scores.select_related("checkpoint").order_by("checkpoint__position")
-    ]
+def _scores(trajectory: Trajectory) -> list[dict[str, Any]]:
+    return [{"checkpoint": one["text"], "gap": one["lost_at"], **one} for one in checkpoints_of(trajectory)]
 
 
 def _get_run(run_id: int) -> Run:

@@ -42,13 +42,13 @@ from iba_site.schemas import (
     ExternalRunOut,
     FoundOut,
     NextOut,
-    OwnResultsOut,
     SearchIn,
     StoredOut,
     SubmissionIn,
     ToolIn,
     ToolOut,
 )
+from iba_site.schemas_results import OwnResultsOut
 
 router = Router(tags=["external agents"])
 

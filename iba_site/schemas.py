@@ -81,13 +81,13 @@ class ExternalRunIn(Given):
 
 
 class SearchIn(Given):
-    query: str = Field(min_length=1, max_length=2000)
+    query: str = Field(min_length=1, max_length=2000, description="what to look for, in words")
     k: int = Field(10, ge=1, le=40, description="events wanted, at most")
-    engine: Engine = Engine.HYBRID
+    engine: Engine = Field(Engine.HYBRID, description="how to look (docs/retrieval.md)")
 
 
 class ToolIn(Given):
-    name: str = Field(max_length=200)
+    name: str = Field(max_length=200, description="of a tool of the task")
     arguments: dict[str, Any] = Field(
         default_factory=dict,
         description="by the tool's schema. null in a look-up: any value. null in the committing call, where the "
@@ -98,8 +98,10 @@ class ToolIn(Given):
 
 
 class StepIn(Given):
-    stage: Literal["look_up", "retrieve", "think", "align", "plan", "act", "verify", "other"] = "other"
-    kind: Literal["model", "search", "tool", "code", "note"] = "note"
+    stage: Literal["look_up", "retrieve", "think", "align", "plan", "act", "verify", "other"] = Field(
+        "other", description="what it was for"
+    )
+    kind: Literal["model", "search", "tool", "code", "note"] = Field("note", description="what did it")
     summary: str = Field(max_length=2000, description="one sentence for people")
     data: dict[str, Any] = Field(default_factory=dict, description="detail; an object")
 
@@ -114,35 +116,35 @@ class SubmissionIn(Given):
         description="what your agent says that it did, marked as claimed. Searches and tool calls need not stand "
         "here: they are taken from the server's record",
     )
-    llm_calls: Count = 0
-    tokens_in: Count = 0
-    tokens_out: Count = 0
-    cost_usd: float = Field(0.0, ge=0, le=1e6)
+    llm_calls: Count = Field(0, description="model calls, as you count them")
+    tokens_in: Count = Field(0, description="prompt tokens, as you count them")
+    tokens_out: Count = Field(0, description="generated tokens, as you count them")
+    cost_usd: float = Field(0.0, ge=0, le=1e6, description="what they cost you in US dollars")
     gave_up: str = Field("", max_length=2000, description="why there is no action; the task then counts as failed")
 
 
 class ExternalRunOut(Schema):
     run: int = Field(description="id for the addresses below /api/external/runs/")
     units: int = Field(description="tasks to work on")
-    method: str
+    method: str = Field(description="external- and the name that you gave")
     simulated: bool = Field(description="true where model or judges are the simulated ones")
     gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
 
 
 class ToolSpecOut(Schema):
-    name: str
-    description: str
+    name: str = Field(description="name to call it by")
+    description: str = Field(description="what it does")
     parameters: dict[str, Any] = Field(description="JSON schema of the arguments")
     commits: bool = Field(description="true for the one call that acts; all others only look up")
 
 
 class TaskOut(Schema):
-    task_id: str
-    domain: str
-    scenario: str
-    request: str
+    task_id: str = Field(description="the same in every run on this dataset")
+    domain: str = Field(description="slug of the domain")
+    scenario: str = Field(description="what the task is about")
+    request: str = Field(description="what the person asks for")
     as_of: datetime = Field(description="now, for the task; the history ends before it")
-    action_kind: Literal["generate", "call_api"]
+    action_kind: Literal["generate", "call_api"] = Field(description="a text, or one committing call")
     tools: list[ToolSpecOut] = Field(description="empty for generate")
 
 
@@ -153,16 +155,16 @@ class LimitsOut(Schema):
 
 
 class RemainingOut(Schema):
-    events: int
-    tokens: int
-    tool_calls: int
+    events: int = Field(description="different events that may still be seen")
+    tokens: int = Field(description="tokens of their texts")
+    tool_calls: int = Field(description="calls that may still find or do something")
 
 
 class EventOut(Schema):
-    event_id: str
-    occurred_at: datetime
-    channel: str
-    text: str
+    event_id: str = Field(description="id of the event")
+    occurred_at: datetime = Field(description="when it was")
+    channel: str = Field(description="where it comes from, such as message or calendar")
+    text: str = Field(description="what it says")
     score: float = Field(
         description="how well it fits the query by the engine's own measure, higher is better; a search that matches "
         "little is filled up to k with events of low score"
@@ -174,15 +176,15 @@ class FoundEventOut(EventOut):
 
 
 class CallOut(Schema):
-    tool: str
-    arguments: dict[str, Any]
+    tool: str = Field(description="name of the tool")
+    arguments: dict[str, Any] = Field(description="as they were given")
 
 
 class NextOut(Schema):
     unit: int | None = Field(description="id for the addresses below /api/external/units/; null once none is left")
-    task: TaskOut | None = None
-    limits: LimitsOut | None = None
-    remaining: RemainingOut | None = None
+    task: TaskOut | None = Field(None, description="what to do")
+    limits: LimitsOut | None = Field(None, description="the whole budget of the task")
+    remaining: RemainingOut | None = Field(None, description="what is left of it")
     evidence_served: list[EventOut] = Field(default_factory=list, description="what earlier searches gave")
     committed: list[CallOut] = Field(default_factory=list, description="committing calls accepted so far")
 
@@ -190,7 +192,7 @@ class NextOut(Schema):
 class FoundOut(Schema):
     events: list[FoundEventOut] = Field(description="best first; empty where nothing was found")
     held_back: int = Field(description="events that were found and would break the budget")
-    remaining: RemainingOut
+    remaining: RemainingOut = Field(description="what is left of the budget")
 
 
 class ToolOut(Schema):
@@ -198,88 +200,42 @@ class ToolOut(Schema):
     accepted: bool | None = Field(description="of a committing call: whether it went through; null for a look-up")
     items: list[dict[str, Any]] | None = Field(None, description="of a look-up: the first items found")
     total: int | None = Field(None, description="of a look-up: how many there are")
-    confirmation: str | None = None
+    confirmation: str | None = Field(None, description="of a committing call that went through")
     number: int | None = Field(None, description="committing calls so far; more than one fails the task")
     error: str | None = Field(None, description="what did not fit, or which values there are, in a sentence")
-    remaining: RemainingOut
+    remaining: RemainingOut = Field(description="what is left of the budget")
 
 
 class StoredOut(Schema):
-    stored: Literal[True] = True
+    stored: Literal[True] = Field(True, description="always true; what is not stored is answered with an error")
     trajectory: int = Field(description="id of what was stored")
     action: Literal["text", "call", "none"] = Field(description="what counts as your action")
     claimed_steps: int = Field(description="steps of yours, kept as claimed")
     recorded_steps: int = Field(description="searches and calls from the server's record")
     evidence: int = Field(description="events that your agent saw")
-    judges_follow: bool = Field(description="true where judges still grade the text; rules have graded already")
+    judges_follow: bool = Field(
+        description="true where the run's judges still grade it; false where rules have, or people will"
+    )
 
 
 class HeldOut(Schema):
-    unit: int
+    unit: int = Field(description="id for the addresses below /api/external/units/")
     lease_until: datetime | None = Field(description="then it goes back to the queue, unless a request comes before")
 
 
 class ExternalProgressOut(Schema):
-    run: int
+    run: int = Field(description="id of the run")
     status: str = Field(description="running, paused, cancelled or done; only a running one is served")
-    dataset: str
-    method: str
-    model: str
-    simulated: bool
+    dataset: str = Field(description="name and version")
+    method: str = Field(description="external- and the name that was given")
+    model: str = Field(description="the model that the agent uses, as its people call it")
+    simulated: bool = Field(description="true where model or judges are the simulated ones")
     gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
-    planned: int
+    planned: int = Field(description="tasks of the run")
     left: int = Field(description="tasks that nobody has taken yet")
     held: list[HeldOut] = Field(description="tasks that this token works on")
-    held_by_others: int
-    waiting_for_judges: int
-    scored: int
-    failed: int
-    cancelled: int
-
-
-class SharesOut(Schema):
-    tasks: int
-    task_scored: int
-    task_passed: int
-    preference_scored: int
-    preference_passed: int
-
-
-class VerdictOut(Schema):
-    source: str = Field(description="rule, judge, human or adjudication")
-    name: str
-    value: str | None = Field(description="pass, fail, cannot_judge; null: asked, and no usable verdict came")
-    reason: str
-
-
-class CheckpointOut(Schema):
-    trajectory: int
-    task: str
-    action_kind: str
-    position: int
-    kind: str = Field(description="task or preference")
-    text: str
-    value: str | None = Field(description="pass or fail; null: unscored, which is not a fail")
-    origin: str
-    dimension: str | None = Field(None, description="of a preference: what it is about")
-    wanted: str | None = Field(None, description="of a preference: the choice that holds here and now")
-    conflict: str | None = Field(None, description="of a preference: what stands against it in the history")
-    tier: str | None = Field(None, description="of a preference: direct, combined or contested (docs/validity.md)")
-    gold_event_ids: list[str] = Field(description="events that show it")
-    seen_event_ids: list[str] = Field(description="those of them that your agent was given: tells finding from reading")
-    over_applied: bool | None = Field(description="a choice that holds elsewhere was acted on; null: cannot be told")
-    lost_at: str | None = Field(description="stage that lost a failed preference, as far as it can be told")
-    verdicts: list[VerdictOut]
-
-
-class OwnResultsOut(Schema):
-    run: int
-    status: str
-    simulated: bool
-    gold_seen: bool = Field(description="true where who takes part had been shown gold of the dataset before")
-    manifest_sha256: str
-    cells: list[dict[str, Any]] = Field(description="as in GET /api/runs/{run_id}/results")
-    by_action_kind: dict[str, SharesOut] = Field(description="generate and call_api; counts of checkpoints")
-    over_applied: int | None = Field(description="checkpoints at which a choice was acted on that holds elsewhere")
-    gold_withheld: str = Field(description="why checkpoints is null; empty where it is not")
-    checkpoints: list[CheckpointOut] | None
+    held_by_others: int = Field(description="tasks that other tokens work on")
+    waiting_for_judges: int = Field(description="tasks that were submitted and are not yet graded")
+    scored: int = Field(description="tasks that were submitted and graded")
+    failed: int = Field(description="tasks that ended by a fault")
+    cancelled: int = Field(description="tasks that ended with a cancel")

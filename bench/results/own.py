@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NotRequired, TypedDict
 
-from bench.models import Checkpoint, CheckpointScore, Run, Verdict
+from django.db.models import QuerySet
+
+from bench.models import Checkpoint, CheckpointScore, Run, Trajectory, Verdict
 from bench.results.cells import Cell
 from bench.results.report import results_of
 
@@ -73,12 +75,9 @@ def own_results(run: Run, gold_withheld: str) -> OwnResults:
     ``over_applied`` counts checkpoints where what was done is a choice that holds in a state that is over, or under a
     condition that is not met; None where no checkpoint can tell.
     """
-    scores = list(
-        CheckpointScore.objects.filter(trajectory__unit__run=run)
-        .select_related("checkpoint", "trajectory__unit__task__scenario")
-        .order_by("trajectory_id", "checkpoint__position")
-    )
+    scores = _ordered(CheckpointScore.objects.filter(trajectory__unit__run=run))
     known = [one for one in map(_over_applied, scores) if one is not None]
+    verdicts = Verdict.objects.filter(trajectory__unit__run=run)
     return {
         "run": run.pk,
         "status": run.status,
@@ -89,8 +88,19 @@ def own_results(run: Run, gold_withheld: str) -> OwnResults:
         "by_action_kind": _by_action_kind(scores),
         "over_applied": sum(known) if known else None,
         "gold_withheld": gold_withheld,
-        "checkpoints": None if gold_withheld else _checkpoints(run, scores),
+        "checkpoints": None if gold_withheld else _checkpoints(verdicts, scores),
     }
+
+
+def checkpoints_of(trajectory: Trajectory) -> list[CheckpointResult]:
+    """Every checkpoint of one trajectory, with all that is gold."""
+    scores = _ordered(CheckpointScore.objects.filter(trajectory=trajectory))
+    return _checkpoints(Verdict.objects.filter(trajectory=trajectory), scores)
+
+
+def _ordered(scores: QuerySet[CheckpointScore]) -> list[CheckpointScore]:
+    related = scores.select_related("checkpoint", "trajectory__unit__task__scenario")
+    return list(related.order_by("trajectory_id", "checkpoint__position"))
 
 
 def _by_action_kind(scores: Iterable[CheckpointScore]) -> dict[str, Shares]:
@@ -129,9 +139,9 @@ def _over_applied(score: CheckpointScore) -> bool | None:
     return committed[-1]["arguments"].get(argument) in checkpoint.losing_values
 
 
-def _checkpoints(run: Run, scores: Sequence[CheckpointScore]) -> list[CheckpointResult]:
+def _checkpoints(verdicts: QuerySet[Verdict], scores: Sequence[CheckpointScore]) -> list[CheckpointResult]:
     said: dict[tuple[int, int], dict[tuple[str, str], VerdictSaid]] = defaultdict(dict)
-    for verdict in Verdict.objects.filter(trajectory__unit__run=run).order_by("pk"):  # of one source the latest counts
+    for verdict in verdicts.order_by("pk"):  # of one source the latest counts
         said[verdict.trajectory_id, verdict.checkpoint_id][verdict.source, verdict.name] = {
             "source": verdict.source,
             "name": verdict.name,

@@ -295,10 +295,11 @@ def _store(unit: Unit, client: str, text: str, claimed: Sequence[Step], usage: U
         check_open(unit.run, hold=True)
         if not still_mine:
             raise ExternalError(f"unit {unit.pk} was submitted already or is not yours any more; fetch the next task")
-        judges_follow = store_course(unit, client, course, session.committed, wall_s)
+        undecided = store_course(unit, client, course, session.committed, wall_s)
         stored = Trajectory.objects.filter(unit=unit).values_list("pk", flat=True).first()
         if stored is None:
             raise ExternalError(f"unit {unit.pk} went back to the queue while it was submitted; fetch the next task")
+    judges_follow = undecided and bool(unit.run.manifest["policy"]["panel"])
     kind = "none" if action is None else "call" if action.kind is ActionKind.CALL_API else "text"
     return Stored(stored, kind, len(claimed), len(recorded), len(session.served), judges_follow)
 

@@ -11,6 +11,7 @@ from django.test import Client
 
 from bench.access import Role
 from bench.models import ApiToken, Endpoint, Run, Trajectory, Unit
+from bench.results.report import results_of
 from bench.tokens import Scope, make_token
 from iba_site import services
 from tests.annotation.factories import make_run
@@ -360,3 +361,42 @@ def test_the_openapi_document_is_whole_and_every_route_of_ours_stands_in_it(db):
     text = json.dumps(spec)
     references = {part.split('"')[0] for part in text.split('"$ref": "#/components/schemas/')[1:]}
     assert references <= set(spec["components"]["schemas"])
+
+
+def test_every_answer_is_typed_and_every_route_and_field_says_what_it_means(db):
+    spec = Client().get("/api/openapi.json").json()
+    for path, routes in spec["paths"].items():
+        for verb, route in routes.items():
+            good = next(answer for code, answer in route["responses"].items() if code in ("200", "201"))
+            shape = good["content"]["application/json"]["schema"]
+            assert "$ref" in shape.get("items", shape), (verb, path)
+            assert route["description"], (verb, path)
+            error = route["responses"]["default"]["content"]["application/json"]["schema"]
+            assert error == {"$ref": "#/components/schemas/ErrorOut"}
+    silent = [
+        f"{name}.{field}"
+        for name, schema in spec["components"]["schemas"].items()
+        for field, content in schema.get("properties", {}).items()
+        if not content.get("description")
+    ]
+    assert silent == []
+
+
+def test_results_are_given_whole_as_they_are_described(run, api_as):
+    """Nothing that the results hold is dropped on its way out, and nothing is added but where they come from."""
+    found = api_as(Role.VIEWER).get(f"/runs/{run.pk}/results").json()
+    marks = {name: found.pop(name) for name in ("run_id", "simulated", "gold_seen", "manifest_sha256")}
+    assert marks["run_id"] == run.pk
+    assert found == json.loads(json.dumps(results_of(run)))
+
+
+def test_a_trajectory_tells_who_may_see_gold_finding_from_reading(run, api_as):
+    found = api_as(Role.VIEWER).get(f"/trajectories/{Trajectory.objects.first().pk}").json()
+    assert found["gold_withheld"] == ""
+    assert found["scores"]
+    for score in found["scores"]:
+        assert {"checkpoint", "kind", "value", "origin", "gap", "over_applied"} <= set(score)
+        assert set(score["seen_event_ids"]) <= set(score["gold_event_ids"])
+    preference = next(score for score in found["scores"] if score["kind"] == "preference")
+    assert preference["dimension"]
+    assert all(set(verdict) == {"source", "name", "value", "reason"} for verdict in preference["verdicts"])

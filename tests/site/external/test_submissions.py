@@ -10,7 +10,7 @@ import pytest
 from annotation.transcript import transcript
 from bench.models import Trajectory
 from bench.runs.world import PAGE
-from tests.site.external.support import open_run, post, refused, take
+from tests.site.external.support import JUDGES, open_run, post, refused, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,6 +76,13 @@ def test_what_the_agent_says_it_did_is_kept_as_claimed_and_look_ups_come_from_th
     items = trajectory.unit.task.world["items"]
     assert (shown.arguments, len(shown.rows)) == ((), len(items[:PAGE]))
     assert (stored["claimed_steps"], stored["recorded_steps"], stored["action"]) == (1, 2, "none")
+
+
+@pytest.mark.parametrize(("judges", "follow"), [(JUDGES, True), ([], False)])
+def test_judges_are_announced_only_where_the_run_has_some(client: httpx.Client, judges: list[str], follow: bool):
+    unit = take(client, open_run(client, limit=8, judges=judges), "generate")["unit"]
+    stored = post(client, unit, "submit", {"text": "Dinner is at seven."}).json()
+    assert (stored["action"], stored["judges_follow"]) == ("text", follow)
 
 
 def test_of_parallel_submissions_one_is_stored_and_the_others_are_told_so(client: httpx.Client):
