@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from urllib.parse import quote, urlencode
 
@@ -36,9 +37,12 @@ odd_json = st.sampled_from([
 ])  # fmt: skip
 
 
+TIMES = int(os.environ.get("FUZZ", "1"))  # FUZZ=10 tools/test tests/site/test_fuzz.py: ten times as many, other ones
+
+
 def examples(count: int) -> settings:
     return settings(
-        max_examples=count, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+        max_examples=count * TIMES, deadline=None, database=None, derandomize=TIMES == 1, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
 
