@@ -1,7 +1,8 @@
 """A blind quiz over a dataset: what a reader sees, and nothing of what its author knows.
 
-No id tells anything: an item, a question and an option are named by a keyed digest of their row, so that answers can be
-matched later by whoever holds the key, without a secret file beside the quiz. Modes and strata are not written either.
+No id tells anything: an item, a question and an option are named by a keyed digest of their row. What each question is
+about is kept in the database, so answers can be matched later without a secret file beside the quiz. Modes and strata
+are not written either.
 """
 
 from __future__ import annotations
@@ -9,55 +10,49 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import TypeVar
 
 from django.conf import settings
+from django.db.models import Prefetch
 
-from bench.models import CheckpointKind, Dataset, Dimension, Event, EventLabel, EventRole, Task, Trajectory
-
-REMARKS = (
-    ("two", "Two are defensible"),
-    ("unsettled", "Not settled"),
-    ("irrelevant", "Does not matter for this request"),
-    ("telling", "Gives itself away"),
-    ("contradiction", "Contradicts this life"),
+from bench.audit.shapes import Item, Option, Question, SeenEvent
+from bench.models import (
+    AuditQuestion,
+    Checkpoint,
+    CheckpointKind,
+    Dataset,
+    Dimension,
+    Event,
+    EventLabel,
+    EventRole,
+    Task,
+    Trajectory,
 )
+
 TASK_MODES = ("gold", "full", "none")
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class SeenEvent:
-    when: str
-    channel: str
-    text: str
+class _Draw:
+    """One making of a quiz. ``used``: tasks that stand in it, or in a quiz that it keeps apart from.
 
+    ``asked``: rows of the questions so far.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    id: str
-    text: str
+    dataset: Dataset
+    run: int | None
+    size: int
+    dimensions: Mapping[str, Dimension]
+    used: set[int]
+    asked: list[AuditQuestion] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    id: str
-    text: str
-    options: tuple[Option, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """``request`` and ``moment`` are empty where a single event is read by itself."""
-
-    id: str
-    request: str
-    moment: str
-    events: tuple[SeenEvent, ...]
-    questions: tuple[Question, ...]
+    def key(self, mode: str, pk: int) -> tuple[object, ...]:
+        return (self.dataset.pk, mode, (self.run or "") if mode.startswith("retrieved:") else "", pk)
 
 
 def opaque(*parts: object) -> str:
@@ -66,21 +61,26 @@ def opaque(*parts: object) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def make_quiz(dataset: Dataset, modes: Sequence[str], *, size: int, seed: int, run: int | None = None) -> list[Item]:
-    """``size`` items a mode at most, in an order that tells nothing. No task stands in it in two modes."""
+def make_quiz(
+    dataset: Dataset, modes: Sequence[str], *, size: int, seed: int, run: int | None = None,
+    apart_from: Collection[str] = (),
+) -> list[Item]:  # fmt: skip
+    """``size`` items a mode at most, in an order that tells nothing; remembers what each question is about.
+
+    No task stands in it in two modes, nor a task that the questions ``apart_from`` ask about. Raises ValueError.
+    """
     _check(modes, size, run)
     dimensions = {
         dimension.reference: dimension
         for dimension in Dimension.objects.filter(data_version=dataset.data_version).select_related("domain")
     }
+    others = AuditQuestion.objects.filter(public_id__in=apart_from, checkpoint__isnull=False)
+    draw = _Draw(dataset, run, size, dimensions, set(others.values_list("checkpoint__task_id", flat=True)))
     items: list[Item] = []
-    used: set[int] = set()
     for mode in modes:
-        random = Random(f"{seed}:{mode}")  # noqa: S311 - a sample that can be drawn again
-        if mode == "cue":
-            items += _cues(dataset, dimensions, size, random)
-        else:
-            items += _tasks(dataset, dimensions, mode, size, random, used, run)
+        random = Random(f"{seed}:{mode.partition(':')[0]}")  # noqa: S311 - a sample that can be drawn again
+        items += _cues(draw, random) if mode == "cue" else _tasks(draw, mode, random)
+    AuditQuestion.objects.bulk_create(draw.asked, ignore_conflicts=True)
     return sorted(items, key=lambda item: item.id)
 
 
@@ -98,50 +98,51 @@ def _check(modes: Sequence[str], size: int, run: int | None) -> None:
         raise ValueError(f"--size {size}: it is 1 or more")
 
 
-def _cues(dataset: Dataset, dimensions: dict[str, Dimension], size: int, random: Random) -> list[Item]:
+def _cues(draw: _Draw, random: Random) -> list[Item]:
     labels = EventLabel.objects.filter(
-        event__persona__dataset=dataset, role__in=[EventRole.CUE, EventRole.CONDITION], dimension__in=dimensions
+        event__persona__dataset=draw.dataset,
+        role__in=[EventRole.CUE, EventRole.CONDITION],
+        dimension__in=draw.dimensions,
     ).select_related("event")
     chosen = stratified(
-        labels.order_by("pk"), lambda label: (dimensions[label.dimension].domain.slug, label.role), size, random
+        labels.order_by("pk"),
+        lambda label: (draw.dimensions[label.dimension].domain.slug, label.role),
+        draw.size,
+        random,
     )
-    return [
-        Item(
-            opaque(dataset.pk, "cue", label.pk), "", "", _seen([label.event]),
-            (_question(dimensions[label.dimension], dataset.pk, "cue", label.pk),),
-        )
-        for label in chosen
-    ]  # fmt: skip
+    items = []
+    for label in chosen:
+        key = draw.key("cue", label.pk)
+        row = AuditQuestion(dataset=draw.dataset, mode="cue", event=label.event)
+        question = _question(draw, row, draw.dimensions[label.dimension], key)
+        items.append(Item(opaque(*key), "", "", _seen([label.event]), (question,)))
+    return items
 
 
-def _tasks(
-    dataset: Dataset, dimensions: dict[str, Dimension], mode: str, size: int, random: Random,
-    used: set[int], run: int | None,
-) -> list[Item]:  # fmt: skip
-    tasks = Task.objects.of_dataset(dataset.pk).exclude(pk__in=used)
+def _tasks(draw: _Draw, mode: str, random: Random) -> list[Item]:
+    tasks = Task.objects.of_dataset(draw.dataset.pk).exclude(pk__in=draw.used)
+    found = {} if mode in TASK_MODES else _retrieved(mode, draw.run)
     if mode not in TASK_MODES:
-        tasks = tasks.filter(pk__in=_retrieved(mode, run))
-    rows = tasks.filter(checkpoints__kind=CheckpointKind.PREFERENCE).distinct().order_by("pk")
-    rows = rows.select_related("scenario__domain").prefetch_related("checkpoints__evidence")
-    chosen = stratified(rows, _stratum, size, random)
+        tasks = tasks.filter(pk__in=found)
+    asked = Checkpoint.objects.filter(kind=CheckpointKind.PREFERENCE, dimension__in=draw.dimensions)
+    rows = tasks.filter(checkpoints__in=asked).distinct().order_by("pk").select_related("scenario__domain")
+    rows = rows.prefetch_related(Prefetch("checkpoints", asked.prefetch_related("evidence")))
+    chosen = stratified(rows, _stratum, draw.size, random)
     if not chosen:
-        raise ValueError(f"--mode {mode}: no task of {dataset} is left for it")
-    used.update(task.pk for task in chosen)
-    found = _retrieved(mode, run) if mode not in TASK_MODES else {}
-    return [_task_item(dataset, dimensions, task, mode, run, found.get(task.pk, ())) for task in chosen]
+        raise ValueError(f"--mode {mode}: no task of {draw.dataset} is left for it")
+    draw.used.update(task.pk for task in chosen)
+    return [_task_item(draw, task, mode, found.get(task.pk, ())) for task in chosen]
 
 
 def _stratum(task: Task) -> tuple[str, ...]:
-    """Domain, and the rarest tier and conflict kinds of the task's preferences as its checkpoints name them."""
-    asked = [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE]
-    tiers = sorted({getattr(c, "tier", "") or "direct" for c in asked})
-    return (task.scenario.domain.slug, ",".join(tiers), ",".join(sorted({c.conflict for c in asked} - {""})))
+    """Domain, and the tiers and kinds of conflict of the task's preferences."""
+    asked = list(task.checkpoints.all())
+    tiers, conflicts = sorted({c.tier for c in asked}), sorted({c.conflict for c in asked} - {""})
+    return (task.scenario.domain.slug, ",".join(tiers), ",".join(conflicts))
 
 
-def _task_item(
-    dataset: Dataset, dimensions: dict[str, Dimension], task: Task, mode: str, run: int | None, found: Iterable[int]
-) -> Item:
-    asked = [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE and c.dimension in dimensions]
+def _task_item(draw: _Draw, task: Task, mode: str, found: Iterable[int]) -> Item:
+    asked = list(task.checkpoints.all())
     visible = Event.objects.visible(task.persona_id, task.as_of)
     shown: Iterable[Event] = ()
     if mode == "full":
@@ -150,12 +151,14 @@ def _task_item(
         shown = visible.filter(pk__in=[event.pk for c in asked for event in c.evidence.all()])
     elif mode != "none":
         shown = visible.filter(pk__in=list(found))
-    key = (dataset.pk, mode, run or "", task.pk)
-    questions = [_question(dimensions[c.dimension], *key, c.pk) for c in asked]
-    return Item(
-        opaque(*key), task.request, f"{task.as_of:%a %d %b %Y %H:%M}", _seen(shown),
-        tuple(sorted(questions, key=lambda question: question.id)),
-    )  # fmt: skip
+    key = draw.key(mode, task.pk)
+    questions = []
+    for checkpoint in asked:
+        run = draw.run if mode not in TASK_MODES else None
+        row = AuditQuestion(dataset=draw.dataset, mode=mode, run_id=run, checkpoint=checkpoint)
+        questions.append(_question(draw, row, draw.dimensions[checkpoint.dimension], (*key, checkpoint.pk)))
+    ordered = tuple(sorted(questions, key=lambda question: question.id))
+    return Item(opaque(*key), task.request, _moment(task.as_of), _seen(shown), ordered)
 
 
 def _retrieved(mode: str, run: int | None) -> dict[int, list[int]]:
@@ -170,18 +173,23 @@ def _retrieved(mode: str, run: int | None) -> dict[int, list[int]]:
     return found
 
 
-def _question(dimension: Dimension, *key: object) -> Question:
-    name = opaque(*key, dimension.reference)
-    options = [
-        Option(opaque(name, option["slug"]), f"{option['label']}: {option['description']}")
-        for option in dimension.options
-    ]
-    return Question(name, dimension.question, tuple(sorted(options, key=lambda option: option.id)))
+def _question(draw: _Draw, row: AuditQuestion, dimension: Dimension, key: tuple[object, ...]) -> Question:
+    """The question in public words; ``row`` gets its id and options and joins what was asked."""
+    row.public_id = opaque(*key, dimension.reference)
+    named = sorted((opaque(row.public_id, option["slug"]), option) for option in dimension.options)
+    row.options = [(name, option["slug"]) for name, option in named]
+    draw.asked.append(row)
+    shown = tuple(Option(name, option["description"]) for name, option in named)
+    return Question(row.public_id, dimension.question, shown)
+
+
+def _moment(when: datetime) -> str:
+    return f"{when:%a %d %b %Y %H:%M}"
 
 
 def _seen(events: Iterable[Event]) -> tuple[SeenEvent, ...]:
-    ordered = sorted(events, key=lambda event: event.occurred_at)
-    return tuple(SeenEvent(f"{e.occurred_at:%a %d %b %Y %H:%M}", e.channel, e.text) for e in ordered)
+    ordered = sorted(events, key=lambda event: (event.occurred_at, event.position))
+    return tuple(SeenEvent(_moment(event.occurred_at), event.channel, event.text) for event in ordered)
 
 
 def stratified(rows: Iterable[Row], stratum: Callable[[Row], tuple[str, ...]], size: int, random: Random) -> list[Row]:

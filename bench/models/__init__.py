@@ -1,5 +1,6 @@
 """The tables of the benchmark, one file a noun."""
 
+from bench.models.audit import AuditAnswer, AuditQuestion, ReaderKind
 from bench.models.catalogue import Dimension, Domain, Scenario
 from bench.models.dataset import Dataset
 from bench.models.endpoint import ApiToken, Endpoint
@@ -13,6 +14,8 @@ from bench.models.verdict import CheckpointScore, Verdict
 
 __all__ = [
     "ApiToken",
+    "AuditAnswer",
+    "AuditQuestion",
     "Checkpoint",
     "CheckpointKind",
     "CheckpointScore",
@@ -29,6 +32,7 @@ __all__ = [
     "ModelCall",
     "OutageRow",
     "Persona",
+    "ReaderKind",
     "Run",
     "RunStatus",
     "Scenario",
