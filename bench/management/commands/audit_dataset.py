@@ -9,7 +9,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.template.loader import render_to_string
 
+from bench.audit.answers import read_answers, store_answers
 from bench.audit.quiz import make_quiz
+from bench.audit.report import Share, answers_of, disputed, report, reports
 from bench.audit.shapes import INSTRUCTIONS, REMARKS
 from bench.files import write_file
 from bench.management.base import JsonCommand
@@ -17,22 +19,58 @@ from bench.models import Dataset
 
 
 class Command(JsonCommand):
-    help = "Write a blind quiz over a dataset: FILE as JSON, and a printable page beside it."
+    help = "Readers' audit: write a blind quiz (JSON and a printable page), take answers in, or report."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
-        parser.add_argument("--mode", required=True, help="cue, gold, full, none, retrieved:METHOD; a list too")
+        parser.add_argument("--mode", help="cue, gold, full, none, retrieved:METHOD; a list too")
         parser.add_argument("--size", type=int, default=200, help="items a mode, at most")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--run", type=int, help="whose trajectories retrieved:METHOD shows")
         parser.add_argument("--apart-from", nargs="+", default=[], metavar="FILE.json", help="quizzes of other tasks")
-        parser.add_argument("--out", required=True, metavar="FILE.json")
+        parser.add_argument("--out", metavar="FILE.json", help="write a quiz here; needs --mode")
+        parser.add_argument("--answers", metavar="FILE.json", help="take a reader's answers in")
+        parser.add_argument("--reader", default="", help="who answered")
+        parser.add_argument("--kind", default="", help="of the reader: human or model")
+        parser.add_argument("--report", action="store_true", help="what readers made of the newest version")
 
     def run(self, **options: Any) -> dict[str, Any]:
         dataset = Dataset.objects.newest(options["dataset"])
         if dataset is None:
             raise ValueError(f"unknown dataset {options['dataset']!r}; make it with build_dataset")
-        out = Path(options["out"])
+        if [bool(options["out"]), bool(options["answers"]), options["report"]].count(True) != 1:
+            raise ValueError("say one of --out FILE (a quiz), --answers FILE, or --report")
+        if options["answers"]:
+            return self._take(dataset.name, Path(options["answers"]), options["reader"], options["kind"])
+        if options["report"]:
+            return self._report(dataset)
+        return self._quiz(dataset, Path(options["out"]), options)
+
+    def _take(self, name: str, path: Path, reader: str, kind: str) -> dict[str, Any]:
+        try:
+            answers = read_answers(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:  # no JSON, no UTF-8, or another shape
+            raise ValueError(f"--answers {path}: {error}") from error
+        dataset, modes = store_answers(name, answers, reader=reader, kind=kind)
+        self.say(f"stored {len(answers)} answers of {reader} about {dataset}")
+        own = [answer for answer in answers_of(dataset) if answer.question.mode in modes]
+        return {"dataset": str(dataset), "stored": len(answers), **report(",".join(modes), own)}
+
+    def _report(self, dataset: Dataset) -> dict[str, Any]:
+        answers = answers_of(dataset)
+        modes = reports(answers)
+        for mode in modes:
+            self.say(_line(mode["mode"], mode))
+            for name, part in (*mode["by_tier"].items(), *mode["by_conflict"].items()):
+                self.say(_line(f"  {name}", part))
+        if not modes:
+            self.say(f"nobody has read {dataset} yet; write a quiz with --mode and --out")
+        named = {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256}
+        return {"dataset": named, "modes": modes, "errata": disputed(answers)}
+
+    def _quiz(self, dataset: Dataset, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+        if not options["mode"]:
+            raise ValueError("--mode: a quiz needs one of cue, gold, full, none, retrieved:METHOD")
         if out.suffix != ".json":
             raise ValueError(f"--out {out}: the name must end in .json; the page stands beside it as .html")
         items = make_quiz(
@@ -60,3 +98,9 @@ def _questions_of(paths: Sequence[str]) -> set[str]:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"--apart-from {path}: it is no quiz of audit_dataset ({error!r})") from error
     return found
+
+
+def _line(name: str, share: Share) -> str:
+    if share["right"] is None:
+        return f"{name:<20} nothing read"
+    return f"{name:<20} {share['right']:.2f} ({share['low']:.2f} to {share['high']:.2f})  n {share['n']}"
