@@ -105,7 +105,7 @@ def _row(given: Given, questions: dict[str, AuditQuestion], name: str) -> AuditA
     question = questions.get(given.id)
     if question is None:
         raise ValueError(f"question {given.id!r} stands in no quiz of {name!r} in this database")
-    values = {public: value for public, value in question.options}
+    values: dict[str, str] = dict(question.options)
     if given.option and given.option not in values:
         raise ValueError(f"question {given.id!r} has no option {given.option!r}; it has {', '.join(values)}")
     value = values.get(given.option, "")

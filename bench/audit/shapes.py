@@ -12,9 +12,9 @@ REMARKS = {
     "contradiction": "Contradicts this life",
 }
 INSTRUCTIONS = (
-    "Each item is about one person; items belong to different people, so read each by itself.",
-    "An item shows records of that person's life, oldest first, or none; where it has a request, the person makes it at "
-    "that moment.",
+    "Each item is about one person. Read it by itself, without what other items showed.",
+    "An item shows records of that person's life, oldest first, or none. A request is made by the person at the moment "
+    "that stands with it.",
     "For each question pick the option that holds for this person, for this request at this moment where there is one. "
     "Pick also where you must guess.",
     "Leave the option empty only where no pick makes sense, and then give a remark that says why.",

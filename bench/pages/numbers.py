@@ -187,3 +187,15 @@ STAGE_WORDS: Mapping[str, str] = {
 
 def stage_words(stage: str) -> str:
     return STAGE_WORDS.get(stage, stage.replace("_", " "))
+
+
+def audit_words(mode: str) -> str:
+    """What readers were shown in a mode of the audit."""
+    if mode.startswith("retrieved:"):
+        return f"request and what {mode.removeprefix('retrieved:')} retrieved"
+    return {
+        "cue": "readable: one event alone",
+        "gold": "solvable: request and gold events",
+        "full": "request and the whole history",
+        "none": "no history: request alone",
+    }.get(mode, mode)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from bench.audit.quiz import stratified
-from bench.models import Checkpoint, Event, Task
+from bench.models import AuditQuestion, Checkpoint, Dimension, Event, Run, Task, Trajectory, Unit
 
 
 def quiz(out, mode, *more):
@@ -83,3 +83,43 @@ def test_a_bad_option_is_named_and_nothing_is_written(tiny, tmp_path, monkeypatc
 def test_a_rare_stratum_is_drawn_before_a_frequent_one_is_drawn_twice():
     chosen = stratified(["a1", "a2", "a3", "a4", "b1"], lambda row: (row[0],), 2, Random(1))
     assert {row[0] for row in chosen} == {"a", "b"}
+
+
+def test_retrieved_shows_what_the_method_found_and_the_duplicates_folded_in_but_nothing_later(tiny, tmp_path):
+    task = Task.objects.of_dataset(tiny.pk).earliest("pk")
+    first, second = Event.objects.visible(task.persona_id, task.as_of).order_by("occurred_at")[:2]
+    late = Event.objects.filter(persona=task.persona).latest("occurred_at")
+    Task.objects.filter(pk=task.pk).update(as_of=late.occurred_at)
+    run = Run.objects.create(dataset=tiny, status="done", manifest={}, manifest_sha256="0" * 64, model="m")
+    unit = Unit.objects.create(run=run, task=task, method="rag", repeat=0)
+    found = [{"event_id": str(second.pk), "support": [str(first.pk)]}, {"event_id": str(late.pk), "support": []}]
+    Trajectory.objects.create(unit=unit, termination="answered", data={"evidence": found})
+    (item,) = quiz(tmp_path / "q.json", "retrieved:rag", "--run", str(run.pk))["items"]
+    assert [event["text"] for event in item["events"]] == [first.text, second.text]
+    with pytest.raises(CommandError, match="'iba'"):
+        quiz(tmp_path / "q.json", "retrieved:iba", "--run", str(run.pk))
+
+
+def test_options_are_public_descriptions_without_labels_and_their_places_say_nothing_of_gold(tiny, tmp_path):
+    items = quiz(tmp_path / "q.json", "cue", "--size", "60")["items"]
+    options = {d["description"]: d["label"] for row in Dimension.objects.all() for d in row.options}
+    for item in items:
+        for question in item["questions"]:
+            assert all(option["text"] in options for option in question["options"])
+            assert [o["id"] for o in question["options"]] == sorted(o["id"] for o in question["options"])
+    places = set()
+    for row in AuditQuestion.objects.select_related("event__label"):
+        places.add([value for _, value in row.options].index(row.event.label.value))
+    assert places >= {0, 1, 2}  # with one pick in three at each place, 60 cues miss one with 3 * (2/3)^60
+
+
+def test_quizzes_that_stand_apart_share_no_task(tiny, tmp_path):
+    first = quiz(tmp_path / "a.json", "gold", "--size", "4")
+    second = quiz(tmp_path / "b.json", "none", "--size", "99", "--apart-from", str(tmp_path / "a.json"))
+    tasks = [
+        set(Task.objects.filter(checkpoints__audit_questions__mode=mode).values_list("pk", flat=True))
+        for mode in ("gold", "none")
+    ]
+    assert len(tasks[0]) == len(first["items"])
+    assert len(tasks[1]) == len(second["items"])
+    assert not tasks[0] & tasks[1]

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from bench.access import may_adjudicate
+from bench.audit.report import answers_of, disputed, reports
 from bench.generation.tiers import tier_shares
 from bench.models import EventRole
 from bench.pages.nouns import check_results, see_dataset, see_persona
@@ -23,8 +24,12 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
 
 def dataset(request: HttpRequest, name: str) -> HttpResponse:
     shown = see_dataset(request.user, name)
+    answers = answers_of(shown)
     context = {
         "dataset": shown,
+        "audit": reports(answers),
+        "gold": may_adjudicate(request.user),
+        "errata": disputed(answers) if may_adjudicate(request.user) else [],
         "versions": queries.versions(name),
         "personas": queries.personas(shown),
         "by_domain": queries.tasks_by_domain(shown),
