@@ -92,5 +92,5 @@ def test_the_same_reader_answers_once_and_stays_of_one_kind(asked, tmp_path):
 @pytest.mark.parametrize(("reader", "kind"), [("", "human"), ("Ada", "robot")])
 def test_a_reader_has_a_name_and_a_known_kind(asked, tmp_path, reader, kind):
     answers = [{"id": asked[0].public_id, "option": pick(asked[0])}]
-    with pytest.raises(CommandError, match="--reader|--kind"):
+    with pytest.raises(CommandError, match=r"--reader|--kind"):
         command(tmp_path, "--reader", reader, "--kind", kind, answers=answers)
