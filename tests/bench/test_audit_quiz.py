@@ -90,7 +90,9 @@ def test_retrieved_shows_what_the_method_found_and_the_duplicates_folded_in_but_
     first, second = Event.objects.visible(task.persona_id, task.as_of).order_by("occurred_at")[:2]
     late = Event.objects.filter(persona=task.persona).latest("occurred_at")
     Task.objects.filter(pk=task.pk).update(as_of=late.occurred_at)
-    run = Run.objects.create(dataset=tiny, status="done", manifest={}, manifest_sha256="0" * 64, model="m")
+    run = Run.objects.create(
+        dataset=tiny, status="done", manifest={}, manifest_sha256="0" * 64, model="m", simulated=True
+    )
     unit = Unit.objects.create(run=run, task=task, method="rag", repeat=0)
     found = [{"event_id": str(second.pk), "support": [str(first.pk)]}, {"event_id": str(late.pk), "support": []}]
     Trajectory.objects.create(unit=unit, termination="answered", data={"evidence": found})
