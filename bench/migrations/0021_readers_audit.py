@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('bench', '0019_gold_readings'),
+        ('bench', '0020_system_role_of_earlier_endpoints_unknown'),
     ]
 
     operations = [
