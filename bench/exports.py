@@ -32,6 +32,7 @@ def export_dataset(dataset: Dataset, folder: Path, *, gold: bool) -> list[dict[s
         files |= {"gold_labels.jsonl": _labels(dataset), "gold_checkpoints.jsonl": _checkpoints(dataset)}
     written = [_write_lines(folder / name, rows) for name, rows in files.items()]
     manifest = {"dataset": dataset.name, "version": dataset.version, "sha256": dataset.sha256, "files": written}
+    manifest |= {"validity": dataset.validity}
     return [*written, _write(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")]
 
 
@@ -45,6 +46,8 @@ def export_results(run: Run, folder: Path) -> list[dict[str, Any]]:
         "run_id": run.pk,
         "simulated": run.simulated,
         "gold_seen": run.gold_seen,
+        "even_if_invalid": run.even_if_invalid,
+        "dataset_validity": run.dataset.validity,
         "manifest_sha256": run.manifest_sha256,
         **results_of(run),
     }

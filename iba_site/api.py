@@ -210,7 +210,11 @@ def show_results(
     except ValueError as error:
         raise HttpError(422, str(error)) from error
     marks = {"simulated": run.simulated, "gold_seen": run.gold_seen}
-    return {"run_id": run.pk, **marks, "manifest_sha256": run.manifest_sha256, **found}
+    marks |= {"even_if_invalid": run.even_if_invalid}
+    validity = run.dataset.validity
+    return {
+        "run_id": run.pk, **marks, "dataset_validity": validity, "manifest_sha256": run.manifest_sha256, **found
+    }  # fmt: skip
 
 
 @api.get("/runs/{run_id}/trajectories", response=Page)
@@ -281,6 +285,7 @@ def _run(run: Run) -> dict[str, Any]:
         "model",
         "simulated",
         "gold_seen",
+        "even_if_invalid",
         "manifest_sha256",
         "created_at",
         "finished_at",

@@ -76,6 +76,7 @@ def open_run(request: HttpRequest, wish: ExternalRunIn) -> Any:
             judges=wish.judges,
             domains=wish.domains,
             limit=wish.limit,
+            even_if_invalid=wish.even_if_invalid,
         ),
         user=request.user,
     )

@@ -71,6 +71,7 @@ class ExternalRunIn(Given):
     )
     domains: list[Annotated[str, Field(max_length=60)]] = Field(default_factory=list, description="all unless named")
     limit: int | None = Field(None, description="tasks, at most")
+    even_if_invalid: bool = Field(False, description="run also on a dataset whose version fails its checks")
 
     @field_validator("name")
     @classmethod

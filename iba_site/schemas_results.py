@@ -7,6 +7,7 @@ from typing import Any
 from ninja import Field, Schema
 
 from iba_site.schemas import CallOut
+from iba_site.schemas_runs import ValidityOut
 
 SIMULATED = "true where agent or judges are the simulated reader: such runs are not compared"
 GOLD_SEEN = "true where who brought the agent had been shown gold of the dataset before"
@@ -150,6 +151,8 @@ class ResultsOut(Schema):
     run_id: int = Field(description="id of the run")
     simulated: bool = Field(description=SIMULATED)
     gold_seen: bool = Field(description=GOLD_SEEN)
+    even_if_invalid: bool = Field(description="started although the dataset's version fails its checks")
+    dataset_validity: ValidityOut = Field(description="what the checks of the dataset's version found")
     manifest_sha256: str = Field(description="hash of all that decides the results")
     format: int = Field(description="version of this shape")
     view: str = Field(description="whose verdicts: combined, ai or human")

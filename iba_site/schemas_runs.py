@@ -34,6 +34,20 @@ class Token(Schema):
     token: str = Field(description="send it as Authorization: Bearer TOKEN; it is stored as a hash only")
 
 
+class CheckOut(Schema):
+    name: str = Field(description="what was checked")
+    value: float | None = Field(description="what was found; null where it could not be computed")
+    limit: str = Field(description="what is allowed")
+    n: int = Field(description="how many were checked")
+
+
+class ValidityOut(Schema):
+    valid: bool | None = Field(description="null where nothing was checked; false: no run without even_if_invalid")
+    checked_at: datetime | None = Field(description="when it was checked; null where it was not")
+    failed_gates: list[CheckOut] = Field(description="gates that forbid a run")
+    limits_not_met: list[CheckOut] = Field(description="shortcuts that reach too far; they forbid no run")
+
+
 class DatasetOut(Schema):
     name: str = Field(description="name by which runs ask for it")
     version: int = Field(description="the newest version is taken")
@@ -41,6 +55,7 @@ class DatasetOut(Schema):
     source: str = Field(description="generated, or the importer that read it")
     data_version: str = Field(description="version of the catalogue that it was generated from")
     summary: dict[str, Any] = Field(description="counts: personas, events, tasks, checkpoints, conflicts")
+    validity: ValidityOut = Field(description="what the checks of this version found")
 
 
 def _launch_fields() -> dict[str, tuple[object, object]]:
@@ -74,6 +89,7 @@ class RunOut(Schema):
     model: str = Field(description="the model of the agent")
     simulated: bool = Field(description="true where agent or judges are the simulated reader")
     gold_seen: bool = Field(description="an agent elsewhere whose people had been shown gold of the dataset before")
+    even_if_invalid: bool = Field(description="started although the dataset's version fails its checks")
     manifest_sha256: str = Field(description="hash of all that decides the results")
     created_at: datetime = Field(description="when it was started")
     finished_at: datetime | None = Field(description="when it ended; null while it goes on")

@@ -76,6 +76,10 @@ def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date,
         return None
     by_state = choice.conflict in (Conflict.OVERRIDE, Conflict.CROSS)
     trait = persona.trait(dimension)
+    if by_state and trait is not None:
+        otherwise = choose(trait, (), dimension, today=as_of.date(), day=day, context=context)
+        if otherwise is not None and otherwise.value == choice.value:
+            return None  # two roads lead there, so no events are the ones that settle it
     if trait is not None and trait.ruled_out and not by_state:
         return _by_exclusion(persona, trait, choice, as_of)
     found = persona.shown.get(choice.group if by_state else dimension, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
-from bench.models import Run
+from bench.models import Dataset, Run
 from bench.pages import numbers
 from bench.results.cells import Cell, Part
 from bench.results.report import Results
@@ -31,7 +31,7 @@ def results_table(run: Run, results: Results) -> str:
         if run.simulated
         else ""
     )
-    lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", ""]
+    lines = [f"run {run.pk} on {run.dataset}, model {run.model}{mark}", *_warnings(run.dataset), ""]
     header = f"{'method':24}" + "".join(f"{title:>{_WIDE}}" for title in (*_COLUMNS, "recall", "settled"))
     header += f"{'evaluated/planned':>20}{'errors':>8}"
     lines += [header, "-" * len(header)]
@@ -44,6 +44,15 @@ def results_table(run: Run, results: Results) -> str:
         if (why := numbers.withheld(part))
     ]
     return "\n".join(["", *lines, "", _LEGEND, *withheld, ""])
+
+
+def _warnings(dataset: Dataset) -> Iterator[str]:
+    if dataset.failed_gates:
+        names = ", ".join(row["name"] for row in dataset.failed_gates)
+        yield f"INVALID DATASET, these numbers do not mean what they say: {names}"
+    if dataset.limits_not_met:
+        names = ", ".join(row["name"] for row in dataset.limits_not_met)
+        yield f"limits that the dataset does not meet (docs/validity.md): {names}"
 
 
 def _with_parts(cell: Cell) -> Iterator[tuple[str, Part]]:

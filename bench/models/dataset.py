@@ -1,6 +1,28 @@
 from __future__ import annotations
 
+from typing import TypedDict
+
 from django.db import models
+
+
+class CheckRow(TypedDict):
+    """What one check found. ``blocks``: no run on a version that fails it, unless asked for."""
+
+    name: str
+    value: float | None
+    limit: str
+    n: int
+    passed: bool
+    blocks: bool
+
+
+class Validity(TypedDict):
+    """What the checks found, as the API and exports say it. ``valid`` is null where nothing was checked."""
+
+    valid: bool | None
+    checked_at: str | None
+    failed_gates: list[CheckRow]
+    limits_not_met: list[CheckRow]
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -24,6 +46,10 @@ class Dataset(models.Model):
     complete = models.BooleanField(default=False, help_text="False while rows are being written")
     summary = models.JSONField(default=dict, help_text="What build_dataset reported")
     created_at = models.DateTimeField(auto_now_add=True)
+    valid = models.BooleanField(null=True, blank=True, help_text="whether all blocking checks hold; null: not checked")
+    checked_at = models.DateTimeField(null=True, blank=True)
+    checks = models.JSONField(default=list, blank=True, help_text="rows of bench.models.dataset.CheckRow")
+    checks_sha256 = models.CharField(max_length=64, default="", blank=True, help_text="hash of the code that checked")
 
     objects = DatasetQuerySet.as_manager()
 
@@ -34,7 +60,31 @@ class Dataset(models.Model):
             models.CheckConstraint(
                 condition=models.Q(noise__gte=0) & models.Q(noise__lt=1), name="dataset_noise_in_0_1"
             ),
+            models.CheckConstraint(
+                condition=models.Q(valid__isnull=True, checked_at__isnull=True)
+                | models.Q(valid__isnull=False, checked_at__isnull=False),
+                name="dataset_valid_once_checked",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
+
+    @property
+    def failed_gates(self) -> list[CheckRow]:
+        """What marks this version as invalid."""
+        return [row for row in self.checks if row["blocks"] and not row["passed"]]
+
+    @property
+    def limits_not_met(self) -> list[CheckRow]:
+        """What whoever reads its numbers has to know, and what forbids no run."""
+        return [row for row in self.checks if not row["blocks"] and not row["passed"]]
+
+    @property
+    def validity(self) -> Validity:
+        return {
+            "valid": self.valid,
+            "checked_at": self.checked_at.isoformat() if self.checked_at else None,
+            "failed_gates": self.failed_gates,
+            "limits_not_met": self.limits_not_met,
+        }

@@ -29,6 +29,9 @@ class Run(models.Model):
     gold_seen = models.BooleanField(
         default=False, help_text="who brought the agent had been shown gold of the dataset before"
     )
+    even_if_invalid = models.BooleanField(
+        default=False, help_text="started although the dataset's version fails its checks"
+    )
     model = models.CharField(max_length=160)
     max_in_flight = models.PositiveIntegerField(default=64)
     budget_usd = models.FloatField(null=True, blank=True)

@@ -199,3 +199,8 @@ def audit_words(mode: str) -> str:
         "full": "request and the whole history",
         "none": "no history: request alone",
     }.get(mode, mode)
+
+
+def plain(value: float | None) -> str:
+    """A count or a share as short as it goes: 3, 0.759."""
+    return DASH if value is None else f"{value:.3f}".rstrip("0").rstrip(".")

@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from bench.access import may_adjudicate, may_annotate, may_see_results
+from bench.models import Dataset
 from bench.pages import numbers
 
 register = template.Library()
@@ -106,6 +107,15 @@ def gold_seen_badge(gold_seen: object) -> SafeString | str:
 
 
 @register.simple_tag
+def invalid_badge(dataset: Dataset) -> SafeString | str:
+    """The badge of a dataset's version that fails its checks, and of every run on it."""
+    if not dataset.failed_gates:
+        return ""
+    names = "; ".join(row["name"] for row in dataset.failed_gates)
+    return format_html(' <span class="badge badge-warn" title="{}">invalid dataset</span>', f"It fails: {names}")
+
+
+@register.simple_tag
 def method(name: str) -> SafeString:
     return format_html(
         '<span class="method"><i class="dot {}"></i><span class="long">{}</span><span class="short">{}</span></span>',
@@ -168,6 +178,7 @@ def withheld(cell: Mapping[str, Any]) -> str:
 
 
 register.filter("share", numbers.share)
+register.filter("plain_number", numbers.plain)
 register.filter("interval", numbers.interval)
 register.filter("p_value", numbers.p_value)
 register.filter("pair_words", numbers.pair_words)

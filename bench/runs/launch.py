@@ -65,6 +65,7 @@ def plan_run(wish: RunSpec) -> Plan:
     ``transfer`` hides from every method what a person showed in the task's own domain.
     """
     dataset = _dataset(wish.dataset)
+    _check_valid(dataset, wish.even_if_invalid)
     methods = _methods(wish.methods)
     for name, option in OPTIONS.items():
         if option.kind is Kind.NUMBER:
@@ -149,6 +150,7 @@ def start(plan: Plan, *, user: User | AnonymousUser | None = None) -> Run:
             manifest_sha256=sha256,
             simulated=simulated,
             gold_seen=gold_seen,
+            even_if_invalid=plan.dataset.valid is False,
             model=plan.spec.model,
             max_in_flight=plan.spec.max_in_flight,
             budget_usd=plan.spec.budget_usd,
@@ -187,6 +189,17 @@ def _dataset(name: str) -> Dataset:
             f"unknown dataset {name!r}; {have}. Make it with `manage.py build_dataset --name {name}`.", "dataset"
         )
     return found
+
+
+def _check_valid(dataset: Dataset, even_if_invalid: bool) -> None:
+    """A version that was not checked, such as an imported one, is no invalid one."""
+    if dataset.valid is False and not even_if_invalid:
+        failed = "; ".join(f"{row['name']}: {row['value']:g} (allowed: {row['limit']})" for row in dataset.failed_gates)
+        raise LaunchError(
+            f"dataset {dataset} fails its checks ({failed}), so its numbers would not mean what they say. Mend and "
+            "build it anew, or ask for the run all the same: --even-if-invalid, in the API even_if_invalid",
+            "dataset",
+        )
 
 
 def _check_range(name: str, value: int | None, option: Option) -> None:

@@ -55,6 +55,9 @@ class RunSpec:
     seed: int = _option(1, Kind.NUMBER, "same seed, same audit slice", low=-(2**31), high=2**31 - 1)
     max_in_flight: int = _option(64, Kind.NUMBER, "units at work at once", low=1, high=1024, decides=False)
     budget_usd: float | None = _option(None, Kind.SUM, "stops new work when it is spent", decides=False)
+    even_if_invalid: bool = _option(
+        False, Kind.SWITCH, "run also on a dataset whose version fails its checks", decides=False
+    )
 
 
 OPTIONS: Mapping[str, Option] = {item.name: item.metadata["option"] for item in fields(RunSpec)}

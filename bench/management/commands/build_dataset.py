@@ -8,6 +8,7 @@ from bench.catalogue import load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.authors import author_of
 from bench.generation.build import Recipe, build_dataset
+from bench.generation.validity.marking import check_once
 from bench.management.base import JsonCommand
 from bench.names import check_slug
 from bench.services import services
@@ -33,4 +34,10 @@ class Command(JsonCommand):
         services().ensure("embeddings")
         dataset = build_dataset(catalogue, recipe, model=options["model"], say=self.say)
         self.say(f"{dataset}: {dataset.summary['personas']} personas, {dataset.summary['tasks']} tasks")
-        return {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256, **dataset.summary}
+        check_once(dataset)
+        for row in dataset.failed_gates:
+            self.say(f"INVALID {row['name']}: {row['value']} (allowed: {row['limit']})")
+        for row in dataset.limits_not_met:
+            self.say(f"warning {row['name']}: {row['value']} (allowed: {row['limit']})")
+        made = {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256, **dataset.summary}
+        return {**made, "validity": dataset.validity}

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from bench.generation.gates import check_dataset
 from bench.generation.tiers import tier_shares
+from bench.generation.validity.marking import mark
 from bench.generation.validity.readers import read_shortcuts
 from bench.generation.validity.shortcut import Shortcut
 from bench.management.base import JsonCommand
@@ -13,7 +14,7 @@ from bench.models import Dataset
 
 
 class Command(JsonCommand):
-    help = "Check a dataset against its validity gates. Exit code 0 only if all hold; shortcuts do not decide it."
+    help = "Check a dataset against its validity gates and mark its version. Exit code 0 only if all gates hold."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
@@ -22,9 +23,13 @@ class Command(JsonCommand):
         dataset = Dataset.objects.newest(options["dataset"])
         if dataset is None:
             raise ValueError(f"unknown dataset {options['dataset']!r}; make it with build_dataset")
-        gates = [gate.to_json() for gate in check_dataset(dataset)]
+        found = check_dataset(dataset)
+        gates = [gate.to_json() for gate in found]
         for gate in gates:
-            self.say(f"{'ok  ' if gate['passed'] else 'FAIL'} {gate['name']}: {gate['value']} ({gate['limit']})")
+            verdict = "ok  " if gate["passed"] else "FAIL" if gate["blocks"] else "WARN"
+            self.say(f"{verdict} {gate['name']}: {gate['value']} (allowed: {gate['limit']}, n {gate['n']})")
+            for name in gate["offenders"]:
+                self.say(f"       {name}")
         tiers = tier_shares(dataset)
         for row in tiers:
             self.say(f"     {row['tier']}: {row['count']} preference checkpoints, {row['share']:.3f} of all")
@@ -32,8 +37,11 @@ class Command(JsonCommand):
         self.say("shortcuts (docs/validity.md):")
         for shortcut in shortcuts:
             self.say(_line(shortcut))
+        mark(dataset, found, shortcuts)
+        self.say(f"{dataset} is marked {'valid' if dataset.valid else 'INVALID: no run without --even-if-invalid'}")
         rows = [shortcut.to_json() for shortcut in shortcuts]
-        return {"gates": gates, "tiers": tiers, "shortcuts": rows, "passed": all(gate["passed"] for gate in gates)}
+        passed = all(gate["passed"] for gate in gates)
+        return {"gates": gates, "tiers": tiers, "shortcuts": rows, "passed": passed, "valid": dataset.valid}
 
     def failed(self, result: dict[str, Any]) -> str:
         broken = [gate["name"] for gate in result["gates"] if not gate["passed"]]

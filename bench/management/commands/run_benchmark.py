@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from bench.database import first_line, is_away, patiently
 from bench.generation.build import with_noise
+from bench.generation.validity.marking import check_once
 from bench.grading.coverage import silence_warnings
 from bench.grading.panel import panel_warnings
 from bench.management.base import JsonCommand
@@ -50,6 +51,7 @@ class Command(JsonCommand):
         runs = []
         for noise in preset.noises:
             dataset = with_noise(base, noise, say=self.say)
+            check_once(dataset)
             runs.append({"noise": noise, **self._one(replace(wish, dataset=dataset.name), reuse=options["reuse"])})
         shown = [SweepRun(noise=run["noise"], simulated=run["simulated"], cells=run["cells"]) for run in runs]
         self.stderr.write(sweep_table(shown))
@@ -73,6 +75,8 @@ class Command(JsonCommand):
             "simulated": run.simulated,
             "status": run.status,
             "dataset": dataset,
+            "even_if_invalid": run.even_if_invalid,
+            "dataset_validity": run.dataset.validity,
             "manifest_sha256": run.manifest_sha256,
             "warnings": [
                 *_named_twice(wish.judges),

@@ -133,7 +133,9 @@ def matching(asked: Mapping[str, str]) -> QuerySet[Trajectory]:
 
     ``over``: only those that acted on a constraint which should not hold, whether or not a checkpoint failed.
     """
-    found = Trajectory.objects.select_related("unit__task__scenario__domain", "unit__task__persona", "unit__run")
+    found = Trajectory.objects.select_related(
+        "unit__task__scenario__domain", "unit__task__persona", "unit__run__dataset"
+    )
     for name, look_up in FILTERS.items():
         if asked.get(name):
             found = found.filter(**{look_up: asked[name]})

@@ -33,7 +33,6 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
         "versions": queries.versions(name),
         "personas": queries.personas(shown),
         "by_domain": queries.tasks_by_domain(shown),
-        "gates": shown.summary.get("gates", []),
         "tiers": tier_shares(shown),
         "conflicts": shown.summary.get("conflicts", {}),
     }
