@@ -15,7 +15,13 @@ from bench.generation.spec import DAYS, StatePeriod, day_at
 
 NEAR = 28  # days within which a text finds a day that fits it, else it is left out
 _WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
-_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s?day|nesday|rsday|urday)?\b", re.IGNORECASE)
+# A short form is a day where it is capitalised or a number follows: who sat in the sun names none, nor does "Sat down".
+_WEEKDAY = re.compile(
+    r"\b(?:((?i:mon|tues|wednes|thurs|fri|satur|sun))(?i:days?)"
+    r"|((?i:mon|tue|wed|thu|fri|sat|sun))(?= \d)"
+    r"|(Mon|Tue|Wed|Thu|Fri|Sat|Sun|MON|TUE|WED|THU|FRI|SAT|SUN)"
+    r"(?! (?:on|in|at|by|down|up|under|over|next|there|through|with|for|beside|behind)\b))\b"
+)
 _KINDS = {"weekday": {0, 1, 2, 3, 4}, "weekend": {5, 6}} | {name: {number} for name, number in _WEEKDAYS.items()}
 _PARTS = {"morning": (6, 10), "midday": (11, 13), "afternoon": (14, 17), "evening": (18, 22), "night": (23, 23)}
 _HOURS = {"calendar": (7, 20), "device_log": (0, 23), "watch_log": (17, 23), "bank": (6, 20)}
@@ -116,7 +122,7 @@ def doing(text: Text) -> set[str]:
 def weekdays(text: Text, group: str = "") -> set[int]:
     """The weekdays on which a text can stand: as it is marked, else as the one weekday that it names."""
     kinds = (text.day,) if isinstance(text.day, str) else text.day
-    named = {_WEEKDAYS[match.lower()] for match in _WEEKDAY.findall(text.text)}
+    named = {_WEEKDAYS["".join(match)[:3].lower()] for match in _WEEKDAY.findall(text.text)}
     fitting = kind_days(kinds) if kinds else named if len(named) == 1 else set(range(7))
     if group == "at_weekend":
         return fitting & {5, 6} or {5, 6}

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from bench.catalogue import Catalogue, State, Text
 from bench.catalogue.texts import Channel, of_split
 from bench.generation.filling import cast_of, filled, money
 from bench.generation.people import draw_person
-from bench.generation.placing import Days, Deck, Facts, moment
+from bench.generation.placing import Days, Deck, Facts, moment, weekdays
 from bench.generation.spec import StatePeriod, day_at, day_number
 
 
@@ -95,3 +96,22 @@ def test_slots_are_filled_with_the_names_of_the_life_and_the_amounts_of_its_coun
 def test_amounts_are_written_as_a_country_writes_them():
     # 640 cents: at 0.9 5.76; at 11 70.4 crowns, whole; at 160 1,024 yen, to ten; at 1,650 10,560 naira, to a hundred
     assert [money(640, rate) for rate in (0.9, 11, 160, 1650)] == ["5.76", "70", "1020", "10500"]
+
+
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [
+        ("Sat: optician for her, slippers for him", {5}),
+        ("06:30 Sat church hall jumble", {5}),
+        ("SAT 08:11 DIY STORE 25.00", {5}),
+        ("back on sun 14", {6}),
+        ("saw the queue at the tip on saturday", {5}),
+        ("sundays are for the stove", {6}),
+        ("half the town has sat on it", set(range(7))),
+        ("it hailed, peas, then sun, then hail", set(range(7))),
+        ("Sat under the sign 'B' with forty others", set(range(7))),
+        ("they were wed in our church", set(range(7))),
+    ],
+)
+def test_a_word_is_a_weekday_only_where_it_is_written_as_one(words, days):
+    assert weekdays(Text(channel=Channel.NOTE, text=words)) == days
