@@ -83,7 +83,8 @@ def _trait(
     if position % 5 == 0 and dimension.conditions:
         condition = rng.choice(dimension.conditions)
         needs = catalogue.conditions[condition.when].needs
-        if all(tag.value in living.facts for tag in needs):
+        sides = (dimension.value(slug) for slug in (condition.value, condition.otherwise))
+        if all(tag.value in living.facts for tag in needs) and all(side.open_to(living.facts) for side in sides):
             return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
     open_to = [value.slug for value in dimension.values if _can_show(value, living)]
     if position % 5 == 1:

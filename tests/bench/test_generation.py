@@ -305,3 +305,15 @@ def test_the_gates_hold_for_a_generated_dataset_and_one_breaks_when_evidence_mov
     assert [(gate.name, gate.offenders) for gate in check_dataset(tiny) if not gate.passed] == []
     Event.objects.filter(persona__dataset=tiny).update(occurred_at=datetime(2030, 1, 1, tzinfo=UTC))
     assert "gold evidence after the as-of time" in [gate.name for gate in check_dataset(tiny) if not gate.passed]
+
+
+def test_nobody_holds_a_value_that_their_facts_forbid_on_either_side_of_a_condition(
+    catalogue: Catalogue, starter: list[PersonaSpec]
+):
+    for persona in starter:
+        facts = frozenset(fact.value for fact in persona.person.tags)
+        for trait in persona.traits:
+            values = {trait.value, trait.value_when, trait.was} - {""}
+            assert all(catalogue.dimension(trait.dimension).value(value).open_to(facts) for value in values), trait
+            if trait.when == "with_colleagues":
+                assert "colleagues" in facts
