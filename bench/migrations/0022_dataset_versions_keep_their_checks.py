@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('bench', '0019_gold_readings'),
+        ('bench', '0021_readers_audit'),
     ]
 
     operations = [
