@@ -332,5 +332,8 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
             cues = state.cues
             place = f"{slug}/states/{state.slug}.yaml"
             yield from ((place, cue) for cue in [*cues.start, *cues.course, *cues.end])
+        for scenario in data.scenarios.values():
+            records = scenario.items.record if scenario.items else ()
+            yield from ((f"{slug}/scenarios/{scenario.slug}.yaml", record) for record in records)
         for episode in data.episodes.values():
             yield from ((f"{slug}/episodes/{episode.slug}.yaml", event) for event in episode.events)

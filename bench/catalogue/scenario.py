@@ -10,13 +10,16 @@ from bench.catalogue.facts import Fact
 from bench.catalogue.texts import (
     SLOT,
     Authored,
+    ChoiceRecord,
     DayKind,
     DimensionRef,
     Prose,
     Slug,
+    of_split,
 )
 
 MIN_PREFERENCES = 5
+MIN_RECORDS = 2  # for each split, where a scenario has any
 
 
 def _only_slots(text: str, allowed: frozenset[str], where: str) -> None:
@@ -91,6 +94,14 @@ class Items(Authored):
     title: tuple[Prose, ...] = Field(min_length=1)
     fields: dict[Slug, ItemField]
     checkpoints: tuple[ItemCheckpoint, ...] = ()
+    record: tuple[ChoiceRecord, ...] = ()
+
+    @model_validator(mode="after")
+    def _records_for_both(self) -> Items:
+        for split in ("dev", "test"):
+            if self.record and len(of_split(self.record, split)) < MIN_RECORDS:
+                raise ValueError(f"fewer than {MIN_RECORDS} records for {split}")
+        return self
 
 
 class Request(Authored):

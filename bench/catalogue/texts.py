@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 
@@ -69,6 +69,8 @@ class Authored(BaseModel):
 class Text(Authored):
     """``fits`` is the older name of ``needs``; both count. ``split``: whom it serves, by its order where not given."""
 
+    own_slots: ClassVar[frozenset[str]] = STATE_SLOTS  # beside those that a life fills
+
     channel: Channel
     text: Prose
     split: Split | None = None
@@ -100,11 +102,24 @@ class Text(Authored):
         if not all(1 <= month <= 12 for month in self.months):
             raise ValueError(f"months {list(self.months)} are not all within 1 to 12")
         for name, span in TEXT_SLOT.findall(self.text):
-            if name not in FILLED and name not in STATE_SLOTS:
+            if name not in FILLED and name not in self.own_slots:
                 raise ValueError(f"unknown slot {name!r} in {self.text!r}; allowed: {', '.join(sorted(FILLED))}")
             if (name in RANGED) != bool(span):
                 ranged = ", ".join(sorted(RANGED))
                 raise ValueError(f"slot {name!r} in {self.text!r}: {ranged} take a range, others none")
+        return self
+
+
+class ChoiceRecord(Text):
+    """How a service's record of an earlier choice looks: ``{chosen}`` and ``{passed}`` each list two options."""
+
+    own_slots: ClassVar[frozenset[str]] = frozenset({"chosen", "passed", "noun"})
+
+    @model_validator(mode="after")
+    def _both_sides(self) -> ChoiceRecord:
+        missing = {"chosen", "passed"} - {name for name, _ in TEXT_SLOT.findall(self.text)}
+        if missing:
+            raise ValueError(f"record {self.text!r} does not hold {{{min(missing)}}}")
         return self
 
 

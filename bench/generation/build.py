@@ -69,6 +69,7 @@ def canonical(persona: PersonaSpec) -> dict[str, Any]:
         "split": persona.split,
         "background": persona.person.model_dump(mode="json"),
         "traits": [vars(trait) | {"changed_on": str(trait.changed_on or "")} for trait in persona.traits],
+        "orders": [vars(order) for order in persona.orders],
         "states": [{"state": p.key, "start": str(p.start), "end": str(p.end)} for p in persona.states],
         "events": [vars(event) | {"occurred_at": event.occurred_at.isoformat()} for event in persona.events],
         "tasks": [_canonical_task(task) for task in persona.tasks],

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from bench.catalogue import Catalogue, Dimension, Text
+from bench.catalogue import Catalogue, Dimension, Scenario, Text
 from bench.catalogue.schema import StateCues, tells_the_end
 from bench.catalogue.texts import TEXT_SLOT, of_split
 from bench.generation.authors import Author
 from bench.generation.filling import Cast, cast_of, filled
+from bench.generation.orders import RECORDS, beside_the_point, choices
 from bench.generation.placing import Days, Deck, Facts, moment
 from bench.generation.spec import (
     DAYS,
     TASKS_FROM_DAY,
     EventSpec,
+    Order,
     PersonaSpec,
     Size,
     StatePeriod,
@@ -23,6 +25,9 @@ from bench.generation.spec import (
     day_at,
     day_number,
 )
+
+FIRST_RECORD = 5  # day; the last one stands before the first task
+TRIES = 8  # draws for one record that shows nothing, since in some scenarios everything is at stake
 
 
 @dataclass
@@ -68,10 +73,12 @@ def make_history(
     life = _Life(deck_of(persona, rng), Days(persona.states), cast_of(persona.person, country, rng))
     signal = [event for period in persona.states for event in _state_events(period, life)]
     signal += [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, life)]
+    signal += [event for order in persona.orders for event in _records(catalogue, persona, order, life)]
     silent = round(len(signal) * noise / (1 - noise))
+    idle = round(sum(event.role == "record" for event in signal) * noise / (1 - noise))
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
     apart = life.apart(Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
-    events = signal + _noise_events(catalogue, persona, silent, apart)
+    events = signal + _noise_events(catalogue, persona, silent, idle, apart)
     worded = [
         EventSpec(
             e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why
@@ -122,6 +129,45 @@ def _exclusions(dimension: Dimension, trait: Trait, life: _Life, first: int, las
             yield from life.event(life.rng.randint(first, end), text, "against", labels)
 
 
+def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: _Life) -> Iterator[EventSpec]:
+    """Records of earlier choices, all before the first task."""
+    scenario = catalogue.scenario(order.scenario)
+    traits = {trait.dimension: trait for trait in persona.traits}
+    texts = life.rng.sample(of_split(scenario.items.record if scenario.items else (), persona.split), RECORDS)
+    spread = _spread(texts, FIRST_RECORD, TASKS_FROM_DAY, life.rng)
+    labels = (order.kept, traits[order.kept].value, order.given_up, "")
+    for (day, text), named in zip(spread, choices(catalogue, order, traits, life.rng), strict=True):
+        yield from _recorded(scenario, day, text, named, life, labels)
+
+
+def _idle_records(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
+    """Up to ``count`` records of the same look on the same days, with nothing at stake that the persona holds."""
+    scenarios = [(d, s) for d in persona.domains for s in catalogue.domains[d].scenarios.values() if s.items]
+    events: list[EventSpec] = []
+    named_before: set[tuple[str, str]] = set()
+    for _ in range(TRIES * count if scenarios else 0):
+        domain, scenario = life.rng.choice(scenarios)
+        for text, named in beside_the_point(scenario, domain, persona, life.rng):
+            day, sides = life.rng.randint(FIRST_RECORD, TASKS_FROM_DAY), (named["chosen"], named["passed"])
+            if len(events) < count and sides not in named_before:
+                named_before.add(sides)
+                events += _recorded(scenario, day, text, named, life)
+    return events
+
+
+def _recorded(
+    scenario: Scenario,
+    day: int,
+    text: Text,
+    named: Mapping[str, str],
+    life: _Life,
+    labels: tuple[str, str, str, str] | None = None,
+) -> Iterator[EventSpec]:
+    noun = scenario.items.noun if scenario.items else ""
+    role = "everyday" if labels is None else "record"
+    yield from life.event(day, text, role, labels or ("", "", "", ""), noun=noun, **named)
+
+
 def ordinal(day: int) -> str:
     """14 -> "14th"."""
     suffix = "th" if 10 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
@@ -166,8 +212,8 @@ def fill_named(text: str, slots: Mapping[str, str]) -> str:
     return TEXT_SLOT.sub(lambda match: slots.get(match[1], match[0]), text)
 
 
-def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
-    """A quarter distractors that look like cues, the rest everyday texts."""
+def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, records: int, life: _Life) -> list[EventSpec]:
+    """A quarter distractors that look like cues, ``records`` that look like those of a choice, the rest everyday."""
     deck, rng = life.deck, life.rng
     distractors = [
         (f"{domain}.{dimension.slug}", distractor)
@@ -183,6 +229,7 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, life: 
         reference, distractor = by_text[text.text]
         labels = (reference, distractor.looks_like, distractor.kind.value, distractor.why)
         events += life.event(rng.randint(2, DAYS - 2), text, "distractor", labels)
+    events += _idle_records(catalogue, persona, records, life)
     by_domain = {slug: of_split(data.everyday, persona.split) for slug, data in catalogue.domains.items()}
     events += _episodes(catalogue, persona, (count - len(events)) // 3, life)
     own = [text for domain in persona.domains for text in by_domain[domain]]

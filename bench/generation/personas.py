@@ -11,11 +11,13 @@ from random import Random
 from bench.catalogue import Catalogue, Dimension, State, Text, Value
 from bench.catalogue.schema import tells_the_end
 from bench.catalogue.texts import of_split
+from bench.generation.orders import draw_orders, ordered
 from bench.generation.people import draw_person
-from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, PersonaSpec, Size, StatePeriod, Trait
+from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, Order, PersonaSpec, Size, StatePeriod, Trait
 
 MIN_FITTING_CUES = 2
-COMBINED = 0.6  # of the constant preferences that texts can show by ruling the others out
+_CONSTANT = 2  # position of a preference that holds all year
+COMBINED = 1.0  # of the constant preferences that texts can show by ruling the others out
 Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 
 
@@ -39,11 +41,18 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     split = "dev" if index % 3 == 0 else "test"
     domains = _domains(catalogue, size, index)
     tags = frozenset(tag.value for tag in person.tags)
-    traits = tuple(
-        _trait(catalogue, domain, dimension, Living(tags, split), position, held, rng)
-        for domain in domains
-        for position, dimension in enumerate(_dimensions(catalogue, domain, size, rng))
-    )
+    traits, orders = list[Trait](), list[Order]()
+    for domain in domains:
+        data = catalogue.domains[domain]
+        drawn = draw_orders(domain, data, split, size.dimensions - 2, rng)
+        within = {dimension for order in drawn for dimension in order.pair}
+        for position, dimension in enumerate(ordered(tuple(data.dimensions.values()), drawn, size.dimensions, rng)):
+            reference = f"{domain}.{dimension.slug}"
+            kind = _CONSTANT if reference in within else position
+            trait = _trait(catalogue, domain, dimension, Living(tags, split), kind, held, rng)
+            kept = any(order.kept == reference for order in drawn)
+            traits.append(replace(trait, ruled_out=()) if kept else trait)
+        orders += drawn
     held.update((split, trait.dimension, value) for trait in traits for value in {trait.value, trait.value_when} - {""})
     persona = PersonaSpec(
         slug=person.slug,
@@ -51,8 +60,9 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
         person=person,
         split=split,
         domains=domains,
-        traits=traits,
+        traits=tuple(traits),
         states=(),
+        orders=tuple(orders),
     )
     return replace(persona, states=_states(catalogue, size, persona, rng))
 
@@ -71,23 +81,18 @@ def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _dimensions(catalogue: Catalogue, domain: str, size: Size, rng: Random) -> list[Dimension]:
-    dimensions = list(catalogue.domains[domain].dimensions.values())
-    return rng.sample(dimensions, min(size.dimensions, len(dimensions)))
-
-
 def _trait(
     catalogue: Catalogue, domain: str, dimension: Dimension, living: Living, position: int, held: Held, rng: Random
 ) -> Trait:
     reference = f"{domain}.{dimension.slug}"
-    if position % 5 == 0 and dimension.conditions:
+    if position == 0 and dimension.conditions:
         condition = rng.choice(dimension.conditions)
         needs = catalogue.conditions[condition.when].needs
         sides = (dimension.value(slug) for slug in (condition.value, condition.otherwise))
         if all(tag.value in living.facts for tag in needs) and all(side.open_to(living.facts) for side in sides):
             return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
     open_to = [value.slug for value in dimension.values if _can_show(value, living)]
-    if position % 5 == 1:
+    if position == 1:
         possible = [
             drift
             for drift in dimension.drifts

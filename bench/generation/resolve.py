@@ -6,12 +6,12 @@ that show it; ``life_shown`` reads a life back out of events, however few of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from bench.catalogue import Catalogue
-from bench.generation.spec import Conflict, EventSpec, PersonaSpec, StatePeriod, Tier, Trait
+from bench.generation.spec import Conflict, EventSpec, Order, PersonaSpec, StatePeriod, Tier, Trait
 
 NOT = "not "  # before a condition: where it does not hold
 
@@ -101,6 +101,22 @@ def _by_exclusion(persona: PersonaSpec, trait: Trait, choice: Choice, as_of: dat
     if {persona.events[i].value for i in against} != set(trait.ruled_out):
         return None
     return Resolved(choice.value, against, choice.losing, choice.conflict, Tier.COMBINED)
+
+
+def records_of(persona: PersonaSpec, order: Order, as_of: datetime) -> tuple[int, ...]:
+    """Positions of the records before ``as_of`` that show the order."""
+    return tuple(
+        i
+        for i in persona.shown.get(order.kept, ())
+        if (event := persona.events[i]).role == "record" and event.group == order.given_up and event.occurred_at < as_of
+    )
+
+
+def contest(persona: PersonaSpec, order: Order, found: Mapping[str, Resolved], as_of: datetime) -> Resolved:
+    """What is kept where the two cannot both be met: the gold shows both preferences, and which gave way."""
+    kept, given_up = found[order.kept], found[order.given_up]
+    evidence = {*kept.evidence, *given_up.evidence, *records_of(persona, order, as_of)}
+    return replace(kept, evidence=tuple(sorted(evidence)), tier=Tier.CONTESTED)
 
 
 def life_shown(

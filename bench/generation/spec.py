@@ -51,6 +51,19 @@ class Trait:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Of two preferences that no thing on offer met at once, ``kept`` won over ``given_up``: records show it."""
+
+    kept: str  # dimensions
+    given_up: str
+    scenario: str  # "<domain>.<slug>", whose things were chosen
+
+    @property
+    def pair(self) -> set[str]:
+        return {self.kept, self.given_up}
+
+
+@dataclass(frozen=True)
 class StatePeriod:
     domain: str
     state: State
@@ -113,6 +126,7 @@ class PersonaSpec:
     states: tuple[StatePeriod, ...]
     events: tuple[EventSpec, ...] = ()
     tasks: tuple[TaskSpec, ...] = field(default=())
+    orders: tuple[Order, ...] = ()
 
     def trait(self, dimension: str) -> Trait | None:
         return next((trait for trait in self.traits if trait.dimension == dimension), None)
@@ -145,7 +159,7 @@ def size_of(name: str) -> Size:
     if name == "tiny":
         return Size(personas=3, domains=2, dimensions=5, cues=2, states=2, tasks=4)
     if name == "starter":
-        return Size(personas=27, domains=3, dimensions=5, cues=3, states=3, tasks=8)
+        return Size(personas=27, domains=3, dimensions=6, cues=3, states=3, tasks=8)
     if name == "full":
         return Size(personas=400, domains=6, dimensions=7, cues=4, states=5, tasks=17)
     if name.isdigit() and 1 <= int(name) <= 2000:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from math import fsum
 from random import Random
@@ -14,13 +14,16 @@ from bench.catalogue import Catalogue, Scenario
 from bench.catalogue.scenario import Request
 from bench.catalogue.texts import SLOT
 from bench.generation.histories import ordinal
+from bench.generation.mix import Balance
+from bench.generation.orders import RECORDS
 from bench.generation.placing import kind_days
-from bench.generation.resolve import Resolved, resolve
+from bench.generation.resolve import Resolved, contest, records_of, resolve
 from bench.generation.spec import (
     DAYS,
     TASKS_FROM_DAY,
     CheckpointSpec,
     Conflict,
+    Order,
     PersonaSpec,
     TaskSpec,
     day_at,
@@ -30,7 +33,6 @@ from bench.generation.world import build_world, tool_specs
 
 CANDIDATES = 160
 MIN_PREFERENCES = 3
-MOST_OF = 0.45
 
 
 @dataclass(frozen=True)
@@ -42,37 +44,20 @@ class Candidate:
     slots: dict[str, Any]
     resolved: dict[str, Resolved]
     left_out: frozenset[str] = frozenset()  # dimensions that are settled and not checked
+    contested: tuple[Order, ...] = ()  # which of two preferences gives way here, and is not checked
+
+    @property
+    def checkable(self) -> dict[str, Resolved]:
+        given_up = {order.given_up for order in self.contested}
+        return {dimension: found for dimension, found in self.resolved.items() if dimension not in given_up}
 
     @property
     def asked(self) -> dict[str, Resolved]:
-        return {dimension: found for dimension, found in self.resolved.items() if dimension not in self.left_out}
+        return {dimension: found for dimension, found in self.checkable.items() if dimension not in self.left_out}
 
     @property
     def conflicts(self) -> set[str]:
         return {r.conflict.value for r in self.asked.values() if r.conflict is not Conflict.NONE}
-
-
-@dataclass
-class Balance:
-    """How often each value was asked of the personas of one split, so that none is right too often.
-
-    A value may hold for two checkpoints of its dimension, and from then on for at most ``MOST_OF`` of them.
-    """
-
-    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-
-    def room(self, dimension: str, value: str) -> bool:
-        counts = self.counts[dimension]
-        return counts[value] + 1 <= max(2, (counts.total() + 1) * MOST_OF)
-
-    def rarity(self, found: tuple[str, Resolved]) -> float:
-        """1 for a value that was not asked for yet, less for one that is frequent among its dimension's."""
-        counts = self.counts[found[0]]
-        return 1 - counts[found[1].value] / (counts.total() + 1)
-
-    def add(self, resolved: dict[str, Resolved]) -> None:
-        for dimension, found in resolved.items():
-            self.counts[dimension][found.value] += 1
 
 
 def candidates_of(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> list[Candidate]:
@@ -130,9 +115,25 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candi
         found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
         if found is not None and found.value in scenario.options(dimension):
             resolved[dimension] = found
-    if len(resolved) < MIN_PREFERENCES:
-        return None
-    return Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved)
+    orders = _contested(persona, scenario, resolved, as_of)
+    resolved |= {order.kept: contest(persona, order, resolved, as_of) for order in orders}
+    task = Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved, contested=orders)
+    return task if len(task.checkable) >= MIN_PREFERENCES else None
+
+
+def _contested(
+    persona: PersonaSpec, scenario: Scenario, resolved: dict[str, Resolved], as_of: datetime
+) -> tuple[Order, ...]:
+    """The orders that decide here, each about fields of its own: no item is to meet both preferences."""
+    sizes = {f.dimension: len(f.options or {}) for f in scenario.decided_fields.values()}
+    settled = {d for d, found in resolved.items() if found.conflict in (Conflict.NONE, Conflict.EXPIRED) and d in sizes}
+    found: list[Order] = []
+    for order in persona.orders:
+        alike = order.pair <= settled and sizes[order.kept] == sizes[order.given_up]
+        free = not any(order.pair & other.pair for other in found)
+        if alike and free and len(records_of(persona, order, as_of)) >= RECORDS:
+            found.append(order)
+    return tuple(found)
 
 
 def _fits(catalogue: Catalogue, request: Request, tags: set[str]) -> bool:
@@ -193,14 +194,14 @@ def _best(rest: list[Candidate], balance: Balance, seen: Counter[str]) -> Candid
     asked = [(c, found) for c in rest if len(found := _with_room(c, balance)) >= MIN_PREFERENCES]
     if not asked:
         return None
-    best, resolved = max(asked, key=lambda one: _worth(one[0], seen) + fsum(map(balance.rarity, one[1].items())) / 8)
+    best, resolved = max(asked, key=lambda one: fsum([_worth(one[0], seen), balance.worth(one[1])]))
     rest[:] = [candidate for candidate in rest if candidate is not best]
-    return replace(best, left_out=frozenset(best.resolved.keys() - resolved.keys()))
+    return replace(best, left_out=frozenset(best.checkable.keys() - resolved.keys()))
 
 
 def _with_room(candidate: Candidate, balance: Balance) -> dict[str, Resolved]:
     """What the task checks: a value that is right too often already is not checked once more."""
-    return {d: found for d, found in candidate.resolved.items() if balance.room(d, found.value)}
+    return {d: found for d, found in candidate.checkable.items() if balance.room(d, found.value)}
 
 
 def _features(candidate: Candidate) -> list[str]:
@@ -233,7 +234,7 @@ def _task(catalogue: Catalogue, persona: PersonaSpec, candidate: Candidate, slug
     return replace(
         task,
         tools=tool_specs(scenario),
-        world=build_world(scenario, candidate.slots, wanted, rng),
+        world=build_world(scenario, candidate.slots, wanted, rng, candidate.contested),
         checkpoints=_call_checkpoints(candidate),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import product
 from random import Random
@@ -10,6 +11,7 @@ from typing import Any
 from bench.catalogue import Scenario
 from bench.catalogue.scenario import ItemField, Lookup, Parameter
 from bench.catalogue.texts import SLOT
+from bench.generation.spec import Order
 
 ITEMS = 12  # at least, where hardly any field is decided
 MOST = 12  # with two of another request still one page of a look-up
@@ -58,18 +60,21 @@ def _property(parameter: Parameter) -> dict[str, Any]:
     return schema
 
 
-def build_world(scenario: Scenario, slots: dict[str, Any], wanted: dict[str, str], rng: Random) -> dict[str, Any]:
+def build_world(
+    scenario: Scenario, slots: dict[str, Any], wanted: dict[str, str], rng: Random, contested: Sequence[Order] = ()
+) -> dict[str, Any]:
     """Items in which nothing but the history tells the right one.
 
     The decided fields are crossed: each combination of options stands once, so no option, no combination and no
-    neighbourhood is more frequent than another. Everything else is drawn for each item alike.
+    neighbourhood is more frequent than another. Everything else is drawn for each item alike. Where two preferences
+    are contested, no item has both options, and each option of the two is as frequent as every other.
     """
     if scenario.items is None or scenario.tools is None:
         return {}
     fields = scenario.items.fields
     others = {name: _other(scenario.slots[f.slot], slots[f.slot], rng) for name, f in fields.items() if f.slot}
     decided = {name: field for name, field in fields.items() if field.dimension in wanted}
-    items = [{**_item(fields, slots, rng), **row} for row in _crossed(decided, wanted)]
+    items = [{**_item(fields, slots, rng), **row} for row in _crossed(decided, wanted, contested, rng)]
     items += [_item(fields, slots, rng) for _ in range(ITEMS - 2 - len(items))] if len(decided) < 2 else []
     # The last two answer another request: another town, another day.
     items += [{**_item(fields, slots, rng), **others} for _ in range(2)]
@@ -116,19 +121,27 @@ def _other(choices: Any, used: Any, rng: Random) -> Any:
     return rng.choice(rest) if rest else used
 
 
-def _crossed(decided: dict[str, ItemField], wanted: dict[str, str]) -> list[dict[str, str]]:
+def _crossed(
+    decided: dict[str, ItemField], wanted: dict[str, str], contested: Sequence[Order], rng: Random
+) -> list[dict[str, str]]:
     """Every combination of options, or of those as regular a part as has the wanted one and at most MOST.
 
     The part: of fields with equally many options the places of the options have a fixed sum, and if that is not enough
     a fixed weighted sum. So each option stays as frequent as every other, beside each item as in all of them.
+    Of two contested fields that sum is another than the wanted options have, so that they never meet.
     """
     names = list(decided)
     options = {name: list((field.options or {}).values()) for name, field in decided.items()}
     target = {name: (field.options or {})[wanted[field.dimension or ""]] for name, field in decided.items()}
     rows = [dict(zip(names, row, strict=True)) for row in product(*options.values())]
+    pairs = [[name for name, field in decided.items() if field.dimension in order.pair] for order in contested]
+    for pair in pairs:
+        both, count = _sum(target, pair, options, 0), len(options[pair[0]])
+        sums = range(1, count) if names == pair else (rng.randrange(1, count),)
+        rows = [row for row in rows if (_sum(row, pair, options, 0) - both) % count in sums]
     for power in (0, 1):
         for size in sorted({len(texts) for texts in options.values()}):
-            alike = [name for name in names if len(options[name]) == size]
+            alike = [name for name in names if len(options[name]) == size and not any(name in pair for pair in pairs)]
             if len(rows) > MOST and len(alike) > power + 1:
                 kept = _sum(target, alike, options, power)
                 rows = [row for row in rows if _sum(row, alike, options, power) == kept]
