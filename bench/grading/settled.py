@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agents.contract import Evidence
 from agents.toolkit.rendering import evidence_lines, now_line, one_line, section
+from bench.generation.spec import Tier
 from bench.models import Checkpoint, CheckpointKind, Task
 from bench.reader.faults import Dials
 from bench.reader.labels import meanings
@@ -16,11 +17,12 @@ from bench.reader.view import View
 def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
     """The share of the task's preference checkpoints whose value follows from ``evidence`` and the request, 0..1.
 
-    Nothing is guessed: what the events leave open, or settle otherwise, is not settled. None where the task has no
-    preference checkpoint. What a method made of the events plays no part.
+    Nothing is guessed: what the events leave open, or settle otherwise, is not settled; a contested preference is
+    settled where they also show that it goes first. None where the task has no preference checkpoint. What a method
+    made of the events plays no part.
     """
-    wanted = Checkpoint.objects.filter(task=task, kind=CheckpointKind.PREFERENCE).values_list("dimension", "value")
-    checkpoints = list(wanted)
+    preferences = Checkpoint.objects.filter(task=task, kind=CheckpointKind.PREFERENCE)
+    checkpoints = list(preferences.values_list("dimension", "value", "tier"))
     if not checkpoints:
         return None
     sections = {
@@ -31,4 +33,9 @@ def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
     }
     prompt = read([{"role": "user", "content": "\n".join(section(*one) for one in sections.items())}])
     ideal = View(prompt, Dials(), meanings)
-    return sum(ideal.settled(dimension) == value for dimension, value in checkpoints) / len(checkpoints)
+    first = {one for one, _ in ideal.orders}
+    settled = (
+        ideal.settled(dimension) == value and (tier != Tier.CONTESTED or dimension in first)
+        for dimension, value, tier in checkpoints
+    )
+    return sum(settled) / len(checkpoints)

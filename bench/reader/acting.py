@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from agents.contract import JSON
 from bench.reader.knowledge import DAY, Asked, named_day, sentence, wording
+from bench.reader.orders import insisted
 from bench.reader.view import View, pick
 
 SEARCHES = 4
@@ -110,12 +111,15 @@ def likely_items(view: View) -> list[str]:
         words = set(re.findall(r"\w+", " ".join([view.request, *notes_on(view)]).casefold()))
         met = {str(i["id"]): len(words & set(re.findall(r"\w+", str(list(i.values())).casefold()))) for i in items}
     else:
+        decided = view.asked.scenario.decided_fields
         wanted = {
             name: field.options[value]
-            for name, field in view.asked.scenario.decided_fields.items()
+            for name, field in decided.items()
             if field.dimension and field.options and (value := view.kept(field.dimension))
         }
         fitting = fits(view.asked, items)
+        about = {name: field.dimension for name, field in decided.items() if field.dimension}
+        wanted = insisted(wanted, about, fitting, view.orders)
         met = {str(item["id"]): sum(same(item.get(n), v) for n, v in wanted.items()) for item in fitting}
     return [key for key, count in met.items() if count == max(met.values())]
 

@@ -14,6 +14,7 @@ from bench.reader.faults import Dials
 from bench.reader.judging import verdicts
 from bench.reader.knowledge import catalogue, dimensions, sentence, understand, wording
 from bench.reader.labels import Lookup, meanings
+from bench.reader.orders import order_rows
 from bench.reader.prompt import Known, read
 from bench.reader.view import View, group_of, note, scope
 from bench.reader.words import served, told
@@ -126,6 +127,7 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
             outdated = not group and last is not None and found[-1].shown.on < last
             if (dimension, value) not in given:
                 rows.append(_constraint(dimension, value, group, found, last if outdated else until))
+    rows += order_rows(view)
     return [{name: value for name, value in row.items() if name in fields} for row in rows]
 
 

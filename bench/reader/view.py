@@ -13,6 +13,7 @@ from bench.generation.resolve import NOT, Shown, choose, life_shown
 from bench.reader.faults import Dials
 from bench.reader.knowledge import Asked, catalogue, dimensions, sentence, understand
 from bench.reader.labels import Lookup
+from bench.reader.orders import Pair, heard, orders_in, said
 from bench.reader.prompt import Known, Prompt
 from bench.reader.words import told
 
@@ -70,6 +71,8 @@ class View:
             return shown
         if not shown.dimension or draw("as nothing", known.text) < 0.5:
             return None
+        if shown.role == "record":
+            return replace(shown, dimension=shown.group, group=shown.dimension)
         others = [value.slug for value in dimensions()[shown.dimension].values if value.slug != shown.value]
         role = "cue" if shown.role == "distractor" else shown.role
         value = shown.value if shown.role == "distractor" else pick(others, "misread", known.text)
@@ -80,6 +83,12 @@ class View:
         """What the history and a profile in the prompt show."""
         notes = [note for line in self.prompt.sections.get("Profile", "").splitlines() if (note := noted(line))]
         return [known.shown for known in self.known] + notes
+
+    @cached_property
+    def orders(self) -> frozenset[Pair]:
+        """Which preference goes before which other one, by records, and by what prompt and profile say."""
+        said = [text for title in ("Constraints", "Checks") for _, text in self.prompt.labelled(title)]
+        return orders_in(self.shown, said)
 
     @cached_property
     def given(self) -> dict[str, list[str]]:
@@ -191,6 +200,8 @@ def group_of(words: str) -> str:
 def note(shown: Shown) -> str:
     """A line of notes or of a profile, which ``noted`` reads back; "" for what shows nothing."""
     until = f" to {shown.until}" if shown.until else ""
+    if shown.role == "record":
+        return f"{said((shown.dimension, shown.group))} [{shown.on}]"
     if shown.role == "against":
         return f"{OUT}{sentence(shown.dimension, shown.value)} [{shown.on}]"
     if shown.role in ("cue", "drift", "condition"):
@@ -212,6 +223,8 @@ def noted(line: str) -> Shown | None:
             if state.name == match[1]:
                 end = date.fromisoformat(until) if until else None
                 return Shown(on, f"state_{rest}", "", "", f"{domain}.{state.slug}", end)
+    if pair := heard(match[1]):
+        return Shown(on, "record", pair[0], "", pair[1])
     found = told(match[1].removeprefix(OUT), tuple(dimensions()))
     role = "against" if match[1].startswith(OUT) else "condition" if rest else "cue"
     return Shown(on, role, *found[0], group_of(rest)) if len(found) == 1 else None

@@ -15,6 +15,7 @@ from functools import cache
 
 from bench.catalogue.words import content_stems
 from bench.reader.knowledge import Option, dimensions, said_of, sentence
+from bench.reader.orders import heard
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|nobody|without|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE)
@@ -24,6 +25,8 @@ _CLAUSE = re.compile(r"[,.:;!?()\n]|\b(?:but|and then|instead)\b", re.IGNORECASE
 
 def told(text: str, among: Sequence[str]) -> list[Option]:
     """The options that a constraint or a note states: those whose own sentence stands in it, else the likeliest one."""
+    if heard(text):
+        return []
     own = [(dimension, value) for dimension in among for value in _stated(text, dimension)]
     if own:
         return own
