@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.catalogue.words import content_stems, holds_phrase
 from bench.generation.validity.content import descriptions_of, questions_of
+from bench.generation.validity.contested import contested_of
 from bench.generation.validity.evidence import evidence_gates
 from bench.generation.validity.gate import Gate, at_least, at_most, none_of
+from bench.generation.validity.mix import shares
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, EventLabel, Task
 from bench.runs.rehearsal import odds_without_history, unsolved
 
@@ -44,6 +46,8 @@ def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[
         _unsolvable(tasks),
         _repeated(dataset),
         at_least("kinds of conflict", len({c.conflict for c in preferences} - {""}), 4, len(preferences)),
+        *(at_least(name, share, least, len(preferences)) for name, share, least in shares(preferences)),
+        _contested(preferences),
         *evidence_gates(dataset, preferences),
         _unsolved(played),
         *_blind(dataset, played),
@@ -61,6 +65,13 @@ def _name(checkpoint: Checkpoint) -> str:
 
 def _share(name: str, by_task: ByTask, holds: Callable[[Sequence[Checkpoint]], bool], limit: float) -> Gate:
     return at_least(name, sum(map(holds, by_task.values())) / max(1, len(by_task)), limit, len(by_task))
+
+
+def _contested(preferences: Sequence[Checkpoint]) -> Gate:
+    """With the gold events the right one of two preferences goes first, without the records in half of the cases."""
+    found = contested_of(preferences)
+    unsound = [one.name for one in found if not one.sound]
+    return none_of("contested preferences that records do not settle, or that something else does", unsound, len(found))
 
 
 def _unsolved(tasks: Sequence[Task]) -> Gate:
