@@ -39,8 +39,8 @@ def broken(dataset: Dataset) -> dict[str, Gate]:
 
 
 def test_a_task_whose_evidence_does_not_settle_it_is_named(tiny):
-    task = next(task for task in tasks_of(tiny) if len(preferences_of(task)) > 1)
-    lost, other = preferences_of(task)[:2]
+    task = next(task for task in tasks_of(tiny) if len(plain(task)) > 1)
+    lost, other = plain(task)[:2]
     lost.evidence.set(other.evidence.all())
     found = broken(tiny)
     assert f"{task.slug}: {lost.text}" in found[SOLVED].offenders
