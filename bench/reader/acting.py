@@ -113,14 +113,22 @@ def likely_items(view: View) -> list[str]:
     else:
         decided = view.asked.scenario.decided_fields
         wanted = {
-            name: field.options[value]
+            name: [field.options[value] for value in view.likely(field.dimension)]
             for name, field in decided.items()
-            if field.dimension and field.options and (value := view.kept(field.dimension))
+            if field.dimension and field.options
         }
         fitting = fits(view.asked, items)
         about = {name: field.dimension for name, field in decided.items() if field.dimension}
-        wanted = insisted(wanted, about, fitting, view.orders)
-        met = {str(item["id"]): sum(same(item.get(n), v) for n, v in wanted.items()) for item in fitting}
+        settled = {name: options[0] for name, options in wanted.items() if len(options) == 1}
+        given_up = settled.keys() - insisted(settled, about, fitting, view.orders).keys()
+        met = {
+            str(item["id"]): sum(
+                any(same(item.get(name), option) for option in options)
+                for name, options in wanted.items()
+                if name not in given_up
+            )
+            for item in fitting
+        }
     return [key for key, count in met.items() if count == max(met.values())]
 
 

@@ -16,7 +16,7 @@ from bench.reader.knowledge import catalogue, dimensions, sentence, understand, 
 from bench.reader.labels import Lookup, meanings
 from bench.reader.orders import order_rows
 from bench.reader.prompt import Known, read
-from bench.reader.view import View, group_of, note, scope
+from bench.reader.view import OUT, View, group_of, note, scope
 from bench.reader.words import served, told
 
 STEPS = ["Look up what is on offer.", "Choose what meets every constraint.", "Check it once more and act."]
@@ -112,10 +112,17 @@ def _aspects(view: View) -> list[JSON]:
 
 
 def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
-    """What the evidence shows, one constraint for each value, side of a condition and state, with its dates."""
+    """What the evidence shows, one constraint for each value, side of a condition and state, with its dates.
+
+    Where it only rules values out, and more than one is left, one against each of them.
+    """
     if fields == {"text", "evidence"}:
         return _points(view)
-    given = {option for _, text in view.prompt.labelled("Constraints") for option in told(text, view.dimensions)}
+    given = {
+        (*option, text.startswith(OUT))
+        for _, text in view.prompt.labelled("Constraints")
+        for option in told(text, view.dimensions)
+    }
     rows: list[JSON] = []
     for dimension in view.dimensions:
         groups: dict[tuple[str, str], list[Known]] = {}
@@ -125,9 +132,14 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
         for (value, group), found in groups.items():
             until = _last_day(found, last) if "." in group else None
             outdated = not group and last is not None and found[-1].shown.on < last
-            if (dimension, value) not in given:
+            if (dimension, value, False) not in given:
                 rows.append(_constraint(dimension, value, group, found, last if outdated else until))
     rows += order_rows(view)
+        rows += [
+            _against(dimension, value, found)
+            for value, found in view.excluded(dimension).items()
+            if (dimension, value, True) not in given
+        ]
     return [{name: value for name, value in row.items() if name in fields} for row in rows]
 
 
@@ -158,13 +170,21 @@ def _constraint(dimension: str, value: str, group: str, found: list[Known], unti
     }
 
 
+def _against(dimension: str, value: str, found: list[Known]) -> JSON:
+    row = _constraint(dimension, value, "", found, None)
+    text, counter = f"{OUT}{row['text']}", dimensions()[dimension].value(value).description
+    return {**row, "polarity": "against", "text": text, "counter": counter}
+
+
 def _points(view: View) -> list[JSON]:
-    """What this person would want here, resolved for the request."""
-    return [
-        {"text": sentence(d, value), "evidence": [known.label for known in view.evidence(d) if known.label][:4]}
-        for d in view.dimensions
-        if (value := view.settled(d))
-    ]
+    """What this person would want here, resolved for the request, or would not have."""
+    rows: list[JSON] = []
+    for d in view.dimensions:
+        value = view.settled(d)
+        said = [(sentence(d, value), view.evidence(d))] if value else []
+        said = said or [(f"{OUT}{sentence(d, out)}", found) for out, found in view.excluded(d).items()]
+        rows += [{"text": text, "evidence": [k.label for k in found if k.label][:4]} for text, found in said]
+    return rows
 
 
 def _planned(view: View) -> list[str]:
@@ -193,7 +213,8 @@ def _checks(view: View) -> list[JSON]:
         found = [option for option in told(text, tuple(dimensions())) if option[0] in view.dimensions]
         met, where = "not_applicable", ""
         for dimension, value in found[:1]:
-            met = "yes" if _serves(view, draft, dimension) == {value} else "no"
+            serves = _serves(view, draft, dimension)
+            met = "yes" if (value not in serves if text.startswith(OUT) else serves == {value}) else "no"
             where = _where(view, dimension)
         rows.append({"id": label, "met": met, "where": where})
     return rows

@@ -80,9 +80,15 @@ class View:
 
     @cached_property
     def shown(self) -> list[Shown]:
-        """What the history and a profile in the prompt show."""
+        """What the history, a profile and the constraints that rule a value out show."""
         notes = [note for line in self.prompt.sections.get("Profile", "").splitlines() if (note := noted(line))]
-        return [known.shown for known in self.known] + notes
+        out = [
+            Shown(self.prompt.now, "against", dimension, value, "")
+            for _, text in self.prompt.labelled("Constraints")
+            if text.startswith(OUT)
+            for dimension, value in told(text, self.dimensions)
+        ]
+        return [known.shown for known in self.known] + notes + out
 
     @cached_property
     def orders(self) -> frozenset[Pair]:
@@ -95,7 +101,7 @@ class View:
         """Dimension -> values that the prompt's constraints ask for."""
         found: dict[str, list[str]] = {}
         for _, text in self.prompt.labelled("Constraints"):
-            for dimension, value in told(text, self.dimensions):
+            for dimension, value in () if text.startswith(OUT) else told(text, self.dimensions):
                 found.setdefault(dimension, []).append(value)
         return found
 
@@ -141,13 +147,18 @@ class View:
     def kept(self, dimension: str) -> str:
         """The settled value, where it reaches the action and is on offer, "" else."""
         value = self.settled(dimension)
-        keeps = draw("keeps", self.request, dimension) < self.dials.keeps
-        return value if keeps and value in self.offered(dimension) else ""
+        return value if self._keeps(dimension) and value in self.offered(dimension) else ""
+
+    def _keeps(self, dimension: str) -> bool:
+        return draw("keeps", self.request, dimension) < self.dials.keeps
 
     def likely(self, dimension: str) -> list[str]:
-        """The values among which the action's is drawn: the one that is settled, else all on offer."""
-        kept = self.kept(dimension)
-        return [kept] if kept else self.offered(dimension)
+        """The values among which the action's is drawn: the one that is settled, else all that are not ruled out."""
+        kept, offered = self.kept(dimension), self.offered(dimension)
+        if kept or not self._keeps(dimension):
+            return [kept] if kept else offered
+        out = {shown.value for shown in self.shown if shown.role == "against" and shown.dimension == dimension}
+        return [value for value in offered if value not in out] or offered
 
     def chosen(self, dimension: str) -> str:
         """The value that the action serves."""
@@ -169,6 +180,15 @@ class View:
             elif len(left) == 1:
                 rows.append((left[0], known))
         return rows
+
+    def excluded(self, dimension: str) -> dict[str, list[Known]]:
+        """Value -> the lines that rule it out, where they leave more than one and none speaks for any."""
+        found: dict[str, list[Known]] = {}
+        for known in self.evidence(dimension):
+            if known.shown.role == "against":
+                found.setdefault(known.shown.value, []).append(known)
+        bound = any(known.shown.role in ("cue", "drift", "condition") for known in self.evidence(dimension))
+        return {} if bound or len(found) >= len(dimensions()[dimension].values) - 1 else found
 
 
 def bears(shown: Shown, dimension: str) -> bool:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.contract import ConstraintStatus, Limits, Polarity
+from agents.registry import resolve as resolve_method
 from bench.catalogue import Catalogue, Text
 from bench.catalogue.load import DomainData
 from bench.catalogue.schema import Dimension
@@ -22,10 +24,13 @@ from bench.generation.resolve import Shown, choose, life_shown, resolve
 from bench.generation.spec import Conflict, EventSpec, PersonaSpec, Tier, Trait
 from bench.models import Checkpoint, Task
 from bench.reader.faults import Dials
+from bench.reader.knowledge import dimensions, sentence
 from bench.reader.labels import meanings
 from bench.reader.prompt import read
 from bench.reader.view import View, note, noted
-from bench.runs.rehearsal import play
+from bench.runs.inputs import search_for, task_input
+from bench.runs.rehearsal import ReaderHere, play
+from bench.runs.world import world_of
 
 NOON = datetime(2025, 10, 10, 12, tzinfo=UTC)
 
@@ -201,6 +206,47 @@ def test_the_ideal_reader_solves_everything_from_the_gold_events_and_loses_a_sid
         assert settled(lines, checkpoint) == checkpoint.value
         for side in set(sides.values()):
             assert settled([line for line in lines if sides[line] != side], checkpoint) == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["rag", "iba", "reminder"])
+def test_what_was_seen_to_be_out_is_never_served_whoever_the_method_is(outspoken: Catalogue, method: str):
+    """Of each combined preference one side is seen. The text must not serve it, and IBA must say so in a constraint."""
+    store_catalogue(outspoken)
+    recipe = Recipe("outspoken", "tiny", seed=7)
+    dataset = write_dataset(recipe, outspoken, generate(outspoken, recipe))
+    asked = Checkpoint.objects.filter(task__persona__dataset=dataset, tier="combined", rule__isnull=True)
+    assert asked.count() > 2
+    for checkpoint in asked.select_related("task__scenario__domain", "task__persona__dataset"):
+        out = checkpoint.evidence.earliest("pk").label.value
+        checkpoint.evidence.remove(*checkpoint.evidence.exclude(label__value=out))
+        spec, task = resolve_method(method), checkpoint.task
+        search = search_for(replace(spec, uses_gold=True), task)
+        course = spec.function(
+            task_input(task), llm=ReaderHere(), search=search, call_tool=world_of(task), limits=Limits()
+        )
+        assert course.action.text.count(f"{sentence(checkpoint.dimension, out)} ") == 0
+        if method != "rag":
+            said = [c for c in course.constraints if c.text == f"Ruled out: {sentence(checkpoint.dimension, out)}"]
+            assert [c.status for c in said] == [ConstraintStatus.ACTIVE if method == "iba" else said[0].status]
+            assert method == "reminder" or said[0].polarity == Polarity.AGAINST
+
+
+@pytest.mark.parametrize("section", ["Constraints", "Profile"])
+def test_constraints_and_notes_rule_values_out_and_two_leave_the_third(section: str):
+    out = [f"Ruled out: {sentence('travel.seat', value)}" for value in ("window", "aisle")]
+    lines = {
+        "Constraints": [f"[c{n}] {text}" for n, text in enumerate(out, 1)],
+        "Profile": [f"> {text} [2025-10-01]" for text in out],
+    }[section]
+    values = [value.slug for value in dimensions()["travel.seat"].values]
+    assert likely(section, lines[:1]) == [value for value in values if value != "window"]
+    assert likely(section, lines) == [value for value in values if value not in ("window", "aisle")]
+
+
+def likely(section: str, lines: list[str]) -> list[str]:
+    text = "\n".join([f"## {section}", *lines])
+    return View(read([{"role": "user", "content": text}]), Dials(), lambda _: {}).likely("travel.seat")
 
 
 def settled(lines: list[str], checkpoint: Checkpoint) -> str:
