@@ -134,12 +134,12 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
             outdated = not group and last is not None and found[-1].shown.on < last
             if (dimension, value, False) not in given:
                 rows.append(_constraint(dimension, value, group, found, last if outdated else until))
-    rows += order_rows(view)
         rows += [
             _against(dimension, value, found)
             for value, found in view.excluded(dimension).items()
             if (dimension, value, True) not in given
         ]
+    rows += order_rows(view)
     return [{name: value for name, value in row.items() if name in fields} for row in rows]
 
 

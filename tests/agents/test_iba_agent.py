@@ -144,17 +144,29 @@ def test_counter_evidence_is_what_resembles_the_opposite_more_than_all_that_was_
     )
 
 
-@pytest.mark.parametrize(("counter", "times"), [("", 1), ("Dentist took the crown off, only soup until the 20th.", 2)])
-def test_it_thinks_again_only_if_counter_evidence_came(counter: str, times: int) -> None:
-    few = replace(LIMITS, evidence_events=8)
-    answers = {"when": "", "aspects": [{"name": "curry", "behaviours": ["Curry house, vindaloo.", "Mild curry."]}]}
-    drawn = {"constraints": [row(counter=counter)]}
-    llm = Player(aspects=[answers], constraints=lambda prompt: drawn)
-    events = tuple(item for item in EVENTS if item.event_id not in {"ev24", "ev23"})
-    done = run(menu_task(), llm=llm, search=search_over(events), call_tool=TrainDesk(), limits=few)
+def test_what_counter_evidence_leaves_of_the_budget_is_filled_from_the_first_look() -> None:
+    limits = replace(LIMITS, evidence_events=16)
+    net = deep(Player(), limits)
+    wider = counter_evidence(
+        net, [replace(SEAT, counter="")], task=menu_task(), search=search_over(EVENTS), limits=limits
+    )
+    assert (len(net.evidence), len(wider.evidence)) == (14, 16)
+    assert {item.aspect for item in wider.evidence} <= {"the request", "food", "seat", "now", "nearby"}
+
+
+def test_the_first_event_is_the_best_of_the_request_and_every_other_lane_has_a_share() -> None:
+    net = deep(Player(), replace(LIMITS, evidence_events=16))
+    best = search_over(EVENTS)(menu_task().request, k=1)[0]
+    assert next(item for item in net.evidence if item.event_id == best.event_id).aspect == "the request"
+
+
+@pytest.mark.parametrize(("budget", "times"), [(100, 1), (8, 2)])
+def test_it_thinks_again_only_if_something_new_came(budget: int, times: int) -> None:
+    limits = replace(LIMITS, evidence_events=budget, evidence_tokens=100 * budget)
+    llm = Player(constraints=lambda prompt: {"constraints": [row(counter="Dentist took the crown off.")]})
+    done = run(menu_task(), llm=llm, search=search_over(EVENTS), call_tool=TrainDesk(), limits=limits)
     assert done.action is not None
-    seen_at_first = "crown off" in llm.of("notes")[0]
-    assert len(llm.of("notes")) == (1 if seen_at_first else times)
+    assert len(llm.of("notes")) == times
 
 
 def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.contract import Evidence, Limits
-from agents.methods.iba.select import Basket, Lane, folded, signals, standing_out
+from agents.methods.iba.select import Basket, folded, fused
+from agents.methods.iba.stages import Lane
 from agents.toolkit.budget import evidence_tokens, fit
 from tests.agents.agent_world import LIMITS, at, history
 
@@ -37,16 +37,17 @@ def test_folding_does_not_depend_on_the_order() -> None:
     assert folded(found) == folded(found[::-1])
 
 
-def test_a_signal_counts_deviations_of_the_best_of_an_aspects_searches() -> None:
-    first = (event("a", "2026-01-01", "x", 3.0), event("b", "2026-01-01", "y", 1.0))  # mean 2, deviation 1
-    second = (event("b", "2026-01-01", "y", 9.0), event("c", "2026-01-01", "z", 5.0))  # mean 7, deviation 2
-    assert signals([first, second]) == {"a": 1.0, "b": 1.0, "c": -1.0}
+def test_an_event_counts_by_the_request_and_by_the_best_of_the_behaviours() -> None:
+    a, b, c = (event(name, "2026-01-01", name) for name in "abc")
+    request = (replace(a, score=3.0), replace(b, score=1.0))  # 1 and -1 deviations; c counts as the worst
+    first = (replace(a, score=3.0), replace(b, score=1.0))  # 1 and -1
+    second = (replace(b, score=9.0), replace(c, score=5.0))  # 1 and -1
+    assert fused(request, [first, second]) == {"a": 2.0, "b": 0.0, "c": -2.0}
 
 
-def test_what_fits_every_aspect_stands_out_in_none() -> None:
-    told = standing_out({"one": {"all": 2.0, "own": 2.0}, "two": {"all": 2.0, "other": 0.0}})
-    # "own" is not among the hits of "two", whose worst is 0: its mean is (2 + 0) / 2
-    assert told["one"] == pytest.approx({"all": 0.0, "own": 1.0})
+def test_a_request_that_tells_nothing_leaves_the_order_to_the_behaviours() -> None:
+    a, b = (event(name, "2026-01-01", name, 1.0) for name in "ab")
+    assert fused((a, b), [(replace(b, score=2.0), a)]) == {"a": -1.0, "b": 1.0}
 
 
 def test_lanes_take_turns_and_a_short_one_leaves_its_turn() -> None:

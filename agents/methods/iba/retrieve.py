@@ -1,7 +1,7 @@
 """Stage 1, deep retrieval: what could decide, how it would look in somebody's records, and where the records say so.
 
 The budget is shared by stated rules: an eighth is kept for counter-evidence; of the rest each look takes half of what
-is left, and what no look asked for is filled up from the first. Within a look the lanes take turns.
+is left, and what no look asked for is filled up from the first, the eighth too. Within a look the lanes take turns.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from agents.contract import JSON, LLM, Constraint, Evidence, Limits, Search, Stage, Step, StepKind, TaskInput
-from agents.methods.iba.select import Basket, Hits, Lane, Signals, folded, signals, standing_out
-from agents.methods.iba.stages import Aspect, EvidenceNet, Outlook
+from agents.contract import JSON, LLM, Constraint, Engine, Evidence, Limits, Search, Stage, Step, StepKind, TaskInput
+from agents.methods.iba.select import Basket, Hits, Signals, folded, fused
+from agents.methods.iba.stages import Aspect, EvidenceNet, Lane, Outlook
 from agents.toolkit.rendering import bullets, chat, evidence_lines, item_lines, one_line, task_lines, tool_lines
 from agents.toolkit.retrieval import by_time
 
@@ -23,7 +23,7 @@ MOST_QUERIES = 6  # of a further look
 ITEMS_SHOWN = 12
 FURTHER_LOOKS = 2
 RESERVE = 1 / 8  # of the budget, for counter-evidence
-DEPTH = 3  # times the budget: how far down a search is read, so that scores can be compared
+DEPTH = 3  # times the budget: how far down a search is read, so that ranks can be added up
 AROUND = timedelta(hours=12)
 NEIGHBOURS = 2  # of a strong event
 REQUEST, NOW, NEARBY = "the request", "now", "nearby"
@@ -84,13 +84,16 @@ def retrieve(
     basket.take_turns(lanes, basket.left(RESERVE), RESERVE)
     kept = [{"event": event.event_id, "aspect": event.aspect} for event in basket.taken]
     steps.append(Step(Stage.RETRIEVE, StepKind.CODE, f"Chose {len(kept)} events.", {"kept": kept}))
-    return EvidenceNet(by_time(basket.taken), tuple(steps))
+    return EvidenceNet(by_time(basket.taken), tuple(steps), tuple(lanes))
 
 
 def counter_evidence(
     net: EvidenceNet, constraints: Sequence[Constraint], *, task: TaskInput, search: Search, limits: Limits
 ) -> EvidenceNet:
-    """The net with what speaks against the constraints: for each, what resembles its opposite more than all seen."""
+    """The net with what speaks against the constraints: for each, what resembles its opposite more than all seen.
+
+    What of the budget this leaves goes to the first look's next best.
+    """
     basket = Basket(limits)
     basket.take_turns([Lane("", net.evidence)], len(net.evidence))
     strongest = sorted(constraints, key=lambda item: (-item.strength, item.constraint_id))
@@ -101,8 +104,14 @@ def counter_evidence(
         seen = next((rank for rank, hit in enumerate(hits) if hit in basket), len(hits))
         lanes.append(Lane(f"against {item.constraint_id}", hits[:seen]))
     came = basket.take_turns(lanes, basket.left())
+    filled = basket.take_turns(net.waiting, basket.left())
     data = {"queries": [item.counter for item in strongest if item.counter]}
-    step = Step(Stage.RETRIEVE, StepKind.SEARCH, f"Looked for counter-evidence: {came} new events.", data)
+    step = Step(
+        Stage.RETRIEVE,
+        StepKind.SEARCH,
+        f"Looked for counter-evidence: {came} new events; {filled} more fill the budget.",
+        data,
+    )
     new = basket.taken[len(net.evidence) :]
     return EvidenceNet(by_time((*net.evidence, *new)), (step,))
 
@@ -117,7 +126,7 @@ class _Looking:
     known: dict[str, Evidence] = field(default_factory=dict)
 
     def found(self, query: str) -> Hits:
-        return self._keep(self.search(query, k=DEPTH * self.limits.evidence_events))
+        return self._keep(self.search(query, k=DEPTH * self.limits.evidence_events, engine=Engine.DEEP))
 
     def _keep(self, hits: Hits) -> Hits:
         self.known.update((hit.event_id, hit) for hit in hits)
@@ -125,15 +134,14 @@ class _Looking:
 
     def first_lanes(self, aspects: Sequence[Aspect]) -> list[Lane]:
         """The request, every aspect, what is going on now, and what stands around the strongest event of each."""
-        by_aspect = {aspect.name: signals([self.found(text) for text in aspect.behaviours]) for aspect in aspects}
-        tell = standing_out(by_aspect)
         request = self.found(self.task.request)
+        tell = {aspect.name: fused(request, [self.found(text) for text in aspect.behaviours]) for aspect in aspects}
         ranked = {name: self._ranked(found) for name, found in tell.items()}
         newest = self._keep(self.search("", k=self.limits.evidence_events))
         nearby = self._around([events[0] for events in ranked.values() if events])
         lanes = [Lane(name, events) for name, events in ranked.items()]
-        rest = [Lane(NOW, _going_on(newest, tell)), Lane(REQUEST, request), Lane(NEARBY, nearby)]
-        return self._without_copies([*lanes, *rest])
+        rest = [Lane(NOW, _going_on(newest, tell)), Lane(NEARBY, nearby)]
+        return self._without_copies([Lane(REQUEST, request), *lanes, *rest])
 
     def lanes_of(self, queries: Sequence[str]) -> list[Lane]:
         return self._without_copies([Lane(query, self.found(query)) for query in queries])
@@ -165,7 +173,7 @@ def _going_on(newest: Hits, tell: Mapping[str, Signals]) -> Hits:
     """The newest events, those first that are both new and telling: by the sum of the two ranks."""
 
     def telling(event: Evidence) -> float:
-        return max((found[event.event_id] for found in tell.values() if event.event_id in found), default=-9.0)
+        return max((found[event.event_id] for found in tell.values() if event.event_id in found), default=0.0)
 
     by_signal = sorted(newest, key=lambda event: (-telling(event), event.event_id))
     place = {event.event_id: rank for rank, event in enumerate(by_signal)}

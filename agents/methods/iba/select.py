@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from statistics import fmean, pstdev
 
 from agents.contract import Evidence, Limits
+from agents.methods.iba.stages import Lane
 from agents.toolkit.budget import tokens_of
 
 NEAR_IN_TIME = timedelta(days=45)  # further apart, a repetition is news: the habit still holds
@@ -18,15 +19,7 @@ REMEMBERED = 20_000  # texts: one history is looked at by many tasks
 _WORD = re.compile(r"[^\W\d_]+")
 
 Hits = tuple[Evidence, ...]  # of one search, best first
-Signals = dict[str, float]  # event id -> how well it fits, in standard deviations
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """Events for one purpose, best first. Lanes take turns, so none of them fills the budget alone."""
-
-    name: str
-    events: Hits
+Signals = dict[str, float]  # event id -> how well it fits; the higher, the better
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -64,29 +57,24 @@ def folded(events: Sequence[Evidence]) -> dict[str, Evidence]:
     return {event_id: whole[standing] for event_id, standing in stands_for.items()}
 
 
-def signals(searches: Sequence[Hits]) -> Signals:
-    """How well each event fits the best of these searches, in standard deviations of that search's scores."""
+def fused(request: Hits, behaviours: Sequence[Hits]) -> Signals:
+    """How well each event fits a thing that the request may hang on: the request's score and the best behaviour's.
+
+    Contrasting behaviours are alternatives, so the best counts. Scores are in standard deviations of their search, so
+    what no other event comes near counts much, and a request that tells nothing counts little. An event that a search
+    did not bring counts as the worst that it brought.
+    """
+    asked, thought = _standardised(request), _best(behaviours)
+    least, low = min(asked.values(), default=0.0), min(thought.values(), default=0.0)
+    return {name: asked.get(name, least) + thought.get(name, low) for name in asked.keys() | thought.keys()}
+
+
+def _best(searches: Sequence[Hits]) -> Signals:
     best: Signals = {}
     for hits in searches:
         for event_id, score in _standardised(hits).items():
             best[event_id] = max(score, best.get(event_id, score))
     return best
-
-
-def standing_out(by_aspect: Mapping[str, Signals]) -> dict[str, Signals]:
-    """The signals less each event's mean over all aspects: what fits everything tells nothing of one thing.
-
-    Where an aspect's searches did not bring an event, it counts as fitting as badly as the worst they brought.
-    """
-    known = {event_id for found in by_aspect.values() for event_id in found}
-    floors = {name: min(found.values(), default=0.0) for name, found in by_aspect.items()}
-    means = {
-        event_id: fmean(found.get(event_id, floors[name]) for name, found in by_aspect.items()) for event_id in known
-    }
-    return {
-        name: {event_id: score - means[event_id] for event_id, score in found.items()}
-        for name, found in by_aspect.items()
-    }
 
 
 def _standardised(hits: Hits) -> Signals:

@@ -26,10 +26,22 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceNet:
-    """The evidence that the task conditions (C_u(x) in the paper), within the budget, oldest first."""
+    """The evidence that the task conditions (C_u(x) in the paper), within the budget, oldest first.
+
+    ``waiting``: the lanes of the first look, for what the budget may still hold.
+    """
 
     evidence: tuple[Evidence, ...]
     trace: tuple[Step, ...] = ()
+    waiting: tuple[Lane, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Events for one purpose, best first. Lanes take turns, so none of them fills the budget alone."""
+
+    name: str
+    events: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
