@@ -126,7 +126,8 @@ def test_neighbours_in_time_of_a_strong_event_are_looked_at() -> None:
     beside = replace(EVENTS[9], event_id="beside", text="Same afternoon, something else", channel="chat")
     search = search_over((*EVENTS, beside))
     net = retrieve(
-        menu_task(), Outlook(AS_OF, (Aspect("teeth", (EVENTS[9].text, "No dentist.")),)), (), llm=Player(), search=search,
+        menu_task(), Outlook(AS_OF, (Aspect("teeth", (EVENTS[9].text, "No dentist.")),)), (), llm=Player(),
+        search=search,
         limits=replace(LIMITS, evidence_events=20),
     )  # fmt: skip
     assert "beside" in ids(net)
