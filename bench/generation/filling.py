@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from random import Random
 
 from bench.catalogue import Person
 from bench.catalogue.people import Country
 from bench.catalogue.texts import TEXT_SLOT
+
+_OTHERS = ("child", "child2", "friend", "friend2", "neighbour", "colleague", "sibling")
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,8 @@ def cast_of(person: Person, country: Country, rng: Random) -> Cast:
     town = person.town.removeprefix("a village near ").split(",")[0]
     street = rng.choice(country.streets)
     shop = rng.choice(country.shops)
-    people = dict(
-        zip(("child", "child2", "friend", "friend2", "neighbour", "colleague", "sibling"), rest, strict=False)
-    )
+    doubles = [f"{one} {other}" for one, other in pairwise(country.women)]  # where names run out, as in draw_person
+    people = dict(zip(_OTHERS, [*rest, *doubles], strict=False))
     names = people | {
         "partner": partner,
         "boss": f"{rest[-1]} {family}",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.catalogue import Catalogue, Text
 from bench.catalogue.episodes import Episode
-from bench.catalogue.texts import Channel
+from bench.catalogue.texts import TEXT_SLOT, Channel
 from bench.generation.build import Recipe, digest, generate, summarise, with_noise, write_dataset
 from bench.generation.gates import check_dataset
 from bench.generation.histories import ordinal
@@ -67,6 +67,11 @@ def test_the_starter_dataset_is_as_large_as_promised(starter: list[PersonaSpec])
     tasks = [task for persona in starter for task in persona.tasks]
     assert len(tasks) >= 200
     assert 0.3 <= sum(bool(task.tools) for task in tasks) / len(tasks) <= 0.8
+
+
+def test_no_slot_of_a_text_stays_open(starter: list[PersonaSpec]):
+    texts = [event.text for persona in starter for event in persona.events]
+    assert not [text for text in texts if TEXT_SLOT.search(text)]
 
 
 def test_no_text_of_a_dev_history_stands_in_a_test_history(starter: list[PersonaSpec]):
