@@ -68,7 +68,10 @@ def choose(
 
 
 def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date, context: str) -> Resolved | None:
-    """What holds on ``day`` as far as the history up to ``as_of`` shows it; None where it shows nothing."""
+    """What holds on ``day`` as far as the history up to ``as_of`` shows it; None where it shows nothing.
+
+    Without evidence it is what a state asks for that holds anyway.
+    """
     choice = choose(
         persona.trait(dimension), persona.states, dimension, today=as_of.date(), day=day, context=context
     )  # fmt: skip
@@ -79,7 +82,8 @@ def resolve(persona: PersonaSpec, dimension: str, *, as_of: datetime, day: date,
     if by_state and trait is not None:
         otherwise = choose(trait, (), dimension, today=as_of.date(), day=day, context=context)
         if otherwise is not None and otherwise.value == choice.value:
-            return None  # two roads lead there, so no events are the ones that settle it
+            # Two roads lead there, so no events are the ones that settle it: it holds, and cannot be checked.
+            return Resolved(choice.value, (), choice.losing, choice.conflict)
     if trait is not None and trait.ruled_out and not by_state:
         return _by_exclusion(persona, trait, choice, as_of)
     found = persona.shown.get(choice.group if by_state else dimension, ())

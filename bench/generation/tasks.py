@@ -49,7 +49,7 @@ class Candidate:
     @property
     def checkable(self) -> dict[str, Resolved]:
         given_up = {order.given_up for order in self.contested}
-        return {dimension: found for dimension, found in self.resolved.items() if dimension not in given_up}
+        return {d: found for d, found in self.resolved.items() if d not in given_up and found.evidence}
 
     @property
     def asked(self) -> dict[str, Resolved]:

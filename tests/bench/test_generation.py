@@ -297,6 +297,23 @@ def test_a_state_wins_only_while_it_lasts(catalogue: Catalogue, offset: int):
     assert all(persona.events[position].occurred_at < as_of for position in found.evidence)
 
 
+def test_what_a_state_asks_for_that_held_anyway_holds_and_has_no_gold_events(catalogue: Catalogue):
+    """It shapes the items like any preference, else a reader of the state's events wants what nothing on offer has."""
+    state = next(
+        s for s in catalogue.domains["healthcare"].states.values() if s.effects[0].dimension.startswith("dining")
+    )
+    effect = state.effects[0]
+    period = StatePeriod("healthcare", state, date(2025, 10, 5), date(2025, 10, 15))
+    events = [
+        EventSpec(NOON - timedelta(days=60), "note", "a", "cue", effect.dimension, effect.value),
+        EventSpec(datetime(2025, 10, 5, 8, tzinfo=UTC), "note", "b", "state_start", group=period.key),
+    ]
+    persona = replace(cast(catalogue, Trait(effect.dimension, effect.value), events), states=(period,))
+    found = resolve(persona, effect.dimension, as_of=NOON, day=NOON.date(), context="")
+    assert found is not None
+    assert (found.value, found.evidence) == (effect.value, ())
+
+
 @pytest.mark.django_db
 def test_the_same_content_is_written_once_and_other_content_makes_a_new_version(tiny: Dataset, catalogue: Catalogue):
     recipe = Recipe("tiny", "tiny", seed=7)
