@@ -385,8 +385,10 @@ def test_every_answer_is_typed_and_every_route_and_field_says_what_it_means(db):
 def test_results_are_given_whole_as_they_are_described(run, api_as):
     """Nothing that the results hold is dropped on its way out, and nothing is added but where they come from."""
     found = api_as(Role.VIEWER).get(f"/runs/{run.pk}/results").json()
-    marks = {name: found.pop(name) for name in ("run_id", "simulated", "gold_seen", "manifest_sha256")}
+    own = ("run_id", "simulated", "gold_seen", "manifest_sha256", "even_if_invalid", "dataset_validity")
+    marks = {name: found.pop(name) for name in own}
     assert marks["run_id"] == run.pk
+    assert marks["dataset_validity"]["valid"] is None
     assert found == json.loads(json.dumps(results_of(run)))
 
 
