@@ -38,6 +38,6 @@ class Command(JsonCommand):
         for row in dataset.failed_gates:
             self.say(f"INVALID {row['name']}: {row['value']} (allowed: {row['limit']})")
         for row in dataset.limits_not_met:
-            self.say(f"warning {row['name']}: {row['value']} (allowed: {row['limit']})")
+            self.say(f"limit not met: {row['name']}: {row['value']} (allowed: {row['limit']}; docs/validity.md)")
         made = {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256, **dataset.summary}
         return {**made, "validity": dataset.validity}
