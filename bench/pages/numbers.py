@@ -202,5 +202,5 @@ def audit_words(mode: str) -> str:
 
 
 def plain(value: float | None) -> str:
-    """A count or a share as short as it goes: 3, 0.759."""
-    return DASH if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
+    """A count or a share as short as it goes: 3, 0.759. Four digits: what misses its limit must not read as met."""
+    return DASH if value is None else f"{value:.4f}".rstrip("0").rstrip(".")

@@ -10,6 +10,7 @@ from bench.generation.validity.gate import Gate
 from bench.generation.validity.marking import mark
 from bench.generation.validity.shortcut import Shortcut
 from bench.models import Dataset, Run
+from bench.pages.numbers import plain
 from tests.pages.conftest import HOSTILE, finish, make_endpoints, make_run
 from tests.pages.test_run_pages import wish
 
@@ -63,7 +64,7 @@ def test_limits_that_are_not_met_are_named_on_the_pages_of_dataset_and_run(viewe
     for address in addresses(finished, dataset)[0], addresses(finished, dataset)[2]:
         response = viewer.get(address)
         assertContains(response, LIMITS, count=1)
-        assertContains(response, "signal or noise by words 0.759 (at most 0.6)")
+        assertContains(response, "signal or noise by words: 0.759 (at most 0.6)")
         assertNotContains(response, INVALID)
 
 
@@ -79,3 +80,9 @@ def test_the_launch_page_refuses_an_invalid_version_beside_its_field_and_takes_t
     refused = admin.post(reverse("run-new"), wish())
     assertContains(refused, "fails its checks", status_code=422)
     assert not Run.objects.exists()
+
+
+def test_a_share_just_below_its_limit_does_not_read_as_the_limit():
+    # 40 of 806, where 5% is asked for
+    assert plain(40 / 806) == "0.0496"
+    assert (plain(3.0), plain(0.759), plain(None)) == ("3", "0.759", "–")
