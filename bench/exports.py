@@ -136,6 +136,7 @@ def _checkpoints(dataset: Dataset) -> Iterator[dict[str, Any]]:
                 "losing_values": checkpoint.losing_values,
                 "conflict": checkpoint.conflict,
                 "tier": checkpoint.tier,
+                "retired": checkpoint.retired,
                 "evidence": sorted(event.position for event in checkpoint.evidence.all()),
             }
 

@@ -43,6 +43,8 @@ class CheckOut(Schema):
 
 class ValidityOut(Schema):
     valid: bool | None = Field(description="null where nothing was checked; false: no run without even_if_invalid")
+    revision: int = Field(description="counted up whenever a checkpoint of this version is retired or put back")
+    retired_checkpoints: int = Field(description="found wrong; scores of all runs on this version leave them out")
     checked_at: datetime | None = Field(description="when it was checked; null where it was not")
     failed_gates: list[CheckOut] = Field(description="gates that forbid a run")
     limits_not_met: list[CheckOut] = Field(description="shortcuts that reach too far; they forbid no run")

@@ -46,7 +46,10 @@ class AgreementJson(TypedDict):
 
 
 class Dispute(TypedDict):
-    """Gold. ``id`` is the checkpoint's or, of a cue, the event's; ``said``: what readers picked, NAME -> value."""
+    """Gold. ``id`` is the checkpoint's or, of a cue, the event's; ``said``: what readers picked, NAME -> value.
+
+    ``retired``: no run is scored by the checkpoint any more.
+    """
 
     about: str
     id: int
@@ -55,6 +58,7 @@ class Dispute(TypedDict):
     gold: str
     said: dict[str, str]
     reasons: list[str]
+    retired: bool
 
 
 class ModeReport(Share):
@@ -218,4 +222,5 @@ def _dispute(about: str, pk: int, answers: Sequence[Answer], reasons: list[str])
         gold=answers[0].gold,
         said={answer.reader: answer.value or NO_PICK for answer in answers},
         reasons=reasons,
+        retired=bool(checkpoint and checkpoint.retired),
     )

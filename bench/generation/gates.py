@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from django.db.models import Prefetch
+
 from bench.catalogue.words import content_stems, holds_phrase
 from bench.generation.validity.content import descriptions_of, questions_of
 from bench.generation.validity.contested import contested_of
@@ -21,7 +23,8 @@ ByTask = Mapping[int, Sequence[Checkpoint]]
 def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[Gate]:
     """All gates, in a fixed order. ``play_at_most``: so many tasks are played by the ideal reader, spread evenly."""
     preferences = list(
-        Checkpoint.objects.filter(task__persona__dataset=dataset, kind=CheckpointKind.PREFERENCE)
+        Checkpoint.objects.asked()
+        .filter(task__persona__dataset=dataset, kind=CheckpointKind.PREFERENCE)
         .select_related("task__scenario__domain")
         .prefetch_related("evidence")
     )
@@ -31,7 +34,7 @@ def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[
     tasks = list(
         Task.objects.of_dataset(dataset.pk)
         .select_related("scenario__domain", "persona")
-        .prefetch_related("checkpoints")
+        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.asked()))
         .order_by("slug")
     )
     played = tasks[:: max(1, -(-len(tasks) // play_at_most))] if play_at_most else tasks

@@ -1,6 +1,6 @@
 """The tables of the benchmark, one file a noun."""
 
-from bench.models.audit import AuditAnswer, AuditQuestion, ReaderKind
+from bench.models.audit import AuditAnswer, AuditQuestion, Erratum, ReaderKind
 from bench.models.catalogue import Dimension, Domain, Scenario
 from bench.models.dataset import Dataset
 from bench.models.endpoint import ApiToken, Endpoint
@@ -23,6 +23,7 @@ __all__ = [
     "Dimension",
     "Domain",
     "Endpoint",
+    "Erratum",
     "Event",
     "EventLabel",
     "EventRole",

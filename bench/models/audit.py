@@ -10,6 +10,37 @@ from bench.models.run import Run
 from bench.models.task import Checkpoint
 
 
+class ErratumQuerySet(models.QuerySet["Erratum"]):
+    def in_force(self) -> ErratumQuerySet:
+        return self.filter(put_back_at__isnull=True)
+
+
+class Erratum(models.Model):
+    """A checkpoint that was found wrong and retired. Putting it back ends the erratum; the row stays."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="errata")
+    checkpoint = models.ForeignKey(Checkpoint, models.CASCADE, related_name="errata")
+    revision = models.PositiveIntegerField(help_text="of the dataset, from which on it holds")
+    reason = models.TextField()
+    by = models.CharField(max_length=150)
+    retired_at = models.DateTimeField(auto_now_add=True)
+    put_back_at = models.DateTimeField(null=True, blank=True)
+    put_back_by = models.CharField(max_length=150, blank=True, default="")
+
+    objects = ErratumQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["checkpoint"], condition=models.Q(put_back_at__isnull=True), name="erratum_once_in_force"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.checkpoint_id}: {self.reason}"
+
+
 class AuditQuestion(models.Model):
     """One question of a quiz: about a preference checkpoint, or in mode ``cue`` about an event. Holds gold."""
 

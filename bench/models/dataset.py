@@ -17,9 +17,14 @@ class CheckRow(TypedDict):
 
 
 class Validity(TypedDict):
-    """What the checks found, as the API and exports say it. ``valid`` is null where nothing was checked."""
+    """What the checks found, as the API and exports say it. ``valid`` is null where nothing was checked.
+
+    ``revision`` counts the errata of this version; scores of all its runs leave ``retired_checkpoints`` out.
+    """
 
     valid: bool | None
+    revision: int
+    retired_checkpoints: int
     checked_at: str | None
     failed_gates: list[CheckRow]
     limits_not_met: list[CheckRow]
@@ -49,6 +54,7 @@ class Dataset(models.Model):
     valid = models.BooleanField(null=True, blank=True, help_text="whether all blocking checks hold; null: not checked")
     checked_at = models.DateTimeField(null=True, blank=True)
     checks = models.JSONField(default=list, blank=True, help_text="rows of bench.models.dataset.CheckRow")
+    revision = models.PositiveIntegerField(default=0, help_text="counted up when checkpoints are retired or put back")
     checks_sha256 = models.CharField(max_length=64, default="", blank=True, help_text="hash of the code that checked")
 
     objects = DatasetQuerySet.as_manager()
@@ -68,7 +74,7 @@ class Dataset(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} v{self.version}"
+        return f"{self.name} v{self.version}" + (f".{self.revision}" if self.revision else "")
 
     @property
     def failed_gates(self) -> list[CheckRow]:
@@ -84,6 +90,8 @@ class Dataset(models.Model):
     def validity(self) -> Validity:
         return {
             "valid": self.valid,
+            "revision": self.revision,
+            "retired_checkpoints": self.errata.in_force().count() if self.revision else 0,
             "checked_at": self.checked_at.isoformat() if self.checked_at else None,
             "failed_gates": self.failed_gates,
             "limits_not_met": self.limits_not_met,

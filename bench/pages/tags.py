@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -193,6 +194,12 @@ register.filter("action_words", numbers.action_words)
 register.filter("tier_words", numbers.tier_words)
 register.filter("audit_words", numbers.audit_words)
 register.filter("stage_words", numbers.stage_words)
+
+
+@register.filter
+def retired_since(dataset: Dataset, moment: datetime) -> int:
+    """How many of the version's checkpoints that are retired now were retired after ``moment``."""
+    return dataset.errata.in_force().filter(retired_at__gt=moment).count()
 
 
 @register.filter

@@ -19,6 +19,11 @@ urlpatterns = [
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/<slug:name>/", datasets.dataset, name="dataset"),
     path("datasets/<slug:name>/personas/<slug:slug>/", datasets.persona, name="persona"),
+    re_path(
+        r"^datasets/(?P<name>[-\w]+)/checkpoints/(?P<pk>[0-9]{1,18})/(?P<verb>retire|put-back)/$",
+        datasets.erratum,
+        name="erratum",
+    ),
     path("account/", account.account, name="account"),
     path("account/tokens/<id:pk>/revoke/", account.account_revoke, name="account-revoke"),
     path("search/", search.search, name="search"),

@@ -71,7 +71,7 @@ def play(task: Task, method: str, *, gold: bool = False) -> Iterator[Played]:
     spec, world = resolve(method), world_of(task)
     search = search_for(replace(spec, uses_gold=spec.uses_gold or gold), task)
     course = spec.function(task_input(task), llm=ReaderHere(), search=search, call_tool=world, limits=Limits())
-    checkpoints = list(task.checkpoints.all())
+    checkpoints = [c for c in task.checkpoints.all() if not c.retired]
     judged = _judged(task, course.action, [c for c in checkpoints if c.rule is None])
     items = {"items": {str(item["id"]): item for item in task.world.get("items", ())}}
     for checkpoint in checkpoints:
@@ -116,7 +116,7 @@ def odds_without_history(task: Task) -> dict[int, float]:
         call_tool=world_of(task),
         limits=Limits(),
     )
-    preferences = [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE]
+    preferences = [c for c in task.checkpoints.all() if c.kind == CheckpointKind.PREFERENCE and not c.retired]
     return {checkpoint.pk: _odds(checkpoint, reader.views[-1]) for checkpoint in preferences}
 
 

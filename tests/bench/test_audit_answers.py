@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from bench.audit.report import answers_of, disputed
-from bench.models import AuditAnswer, AuditQuestion, EventLabel
+from bench.models import AuditAnswer, AuditQuestion, Checkpoint, EventLabel
 
 
 @pytest.fixture
@@ -94,3 +94,20 @@ def test_a_reader_has_a_name_and_a_known_kind(asked, tmp_path, reader, kind):
     answers = [{"id": asked[0].public_id, "option": pick(asked[0])}]
     with pytest.raises(CommandError, match=r"--reader|--kind"):
         command(tmp_path, "--reader", reader, "--kind", kind, answers=answers)
+
+
+def test_the_command_retires_a_checkpoint_and_puts_it_back(tiny, tmp_path):
+    wrong = Checkpoint.objects.filter(kind="preference").earliest("pk")
+    found = command(tmp_path, "--retire", str(wrong.pk), "--why", "Two fit.", "--by", "Ada")
+    assert found == {"dataset": "tiny v1.1", "checkpoint": wrong.pk, "retired": True}
+    with pytest.raises(CommandError, match="retired already"):
+        command(tmp_path, "--retire", str(wrong.pk), "--why", "Two fit.")
+    assert command(tmp_path, "--put-back", str(wrong.pk))["dataset"] == "tiny v1.2"
+    with pytest.raises(CommandError, match="none of tiny"):
+        command(tmp_path, "--retire", "999999", "--why", "Two fit.")
+
+
+def test_an_earlier_version_is_reported_where_it_is_named(tiny, tmp_path):
+    assert command(tmp_path, "--report", "--dataset-version", "1")["dataset"]["version"] == 1
+    with pytest.raises(CommandError, match="version 9 of dataset 'tiny'"):
+        command(tmp_path, "--report", "--dataset-version", "9")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Prefetch
+
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, Persona, Split, Task
 
 SHOWING = frozenset({"cue", "condition", "drift"})  # roles of texts that show a value
@@ -88,7 +90,7 @@ def read_content(dataset: Dataset) -> Content:
     tasks = (
         Task.objects.of_dataset(dataset.pk)
         .select_related("persona")
-        .prefetch_related("checkpoints")
+        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.asked()))
         .order_by("persona__slug", "slug")
     )
     questions = tuple(question for task in tasks for question in questions_of(task, descriptions).values())

@@ -14,12 +14,15 @@ from bench.audit.quiz import make_quiz
 from bench.audit.report import Share, answers_of, disputed, report, reports
 from bench.audit.shapes import INSTRUCTIONS, REMARKS
 from bench.files import write_file
+from bench.grading.errata import put_back, retire
 from bench.management.base import JsonCommand
-from bench.models import Dataset
+from bench.models import Checkpoint, Dataset
 
 
 class Command(JsonCommand):
-    help = "Readers' audit: write a blind quiz (JSON and a printable page), take answers in, or report."
+    help = (
+        "Readers' audit: write a blind quiz (JSON and a printable page), take answers in, report, retire checkpoints."
+    )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
@@ -32,14 +35,20 @@ class Command(JsonCommand):
         parser.add_argument("--answers", metavar="FILE.json", help="take a reader's answers in")
         parser.add_argument("--reader", default="", help="who answered")
         parser.add_argument("--kind", default="", help="of the reader: human or model")
-        parser.add_argument("--report", action="store_true", help="what readers made of the newest version")
+        parser.add_argument("--report", action="store_true", help="what readers made of the version")
+        parser.add_argument("--dataset-version", type=int, metavar="N", help="of the dataset; the newest unless named")
+        parser.add_argument("--retire", type=int, metavar="CHECKPOINT", help="count it in no score; needs --why")
+        parser.add_argument("--put-back", type=int, metavar="CHECKPOINT", help="count a retired one again")
+        parser.add_argument("--why", default="", help="why the checkpoint is wrong")
+        parser.add_argument("--by", default="command line", help="who retires it, or puts it back")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        dataset = Dataset.objects.newest(options["dataset"])
-        if dataset is None:
-            raise ValueError(f"unknown dataset {options['dataset']!r}; make it with build_dataset")
-        if [bool(options["out"]), bool(options["answers"]), options["report"]].count(True) != 1:
-            raise ValueError("say one of --out FILE (a quiz), --answers FILE, or --report")
+        dataset = _version(options["dataset"], options["dataset_version"])
+        ways = ("out", "answers", "report", "retire", "put_back")
+        if sum(options[way] not in (None, False, "") for way in ways) != 1:
+            raise ValueError("say one of --out FILE (a quiz), --answers FILE, --report, --retire ID, --put-back ID")
+        if options["retire"] is not None or options["put_back"] is not None:
+            return self._erratum(dataset, options)
         if options["answers"]:
             return self._take(dataset.name, Path(options["answers"]), options["reader"], options["kind"])
         if options["report"]:
@@ -68,6 +77,18 @@ class Command(JsonCommand):
         named = {"name": dataset.name, "version": dataset.version, "sha256": dataset.sha256}
         return {"dataset": named, "modes": modes, "errata": disputed(answers)}
 
+    def _erratum(self, dataset: Dataset, options: dict[str, Any]) -> dict[str, Any]:
+        pk = options["put_back"] if options["retire"] is None else options["retire"]
+        if not Checkpoint.objects.filter(pk=pk, task__persona__dataset=dataset).exists():
+            raise ValueError(f"checkpoint {pk} is none of {dataset}; --report lists those that readers dispute")
+        if options["retire"] is None:
+            put_back(pk, by=options["by"])
+        else:
+            retire(pk, reason=options["why"], by=options["by"])
+        dataset.refresh_from_db()
+        self.say(f"checkpoint {pk} {'counts again' if options['retire'] is None else 'is retired'}: {dataset}")
+        return {"dataset": str(dataset), "checkpoint": pk, "retired": options["retire"] is not None}
+
     def _quiz(self, dataset: Dataset, out: Path, options: dict[str, Any]) -> dict[str, Any]:
         if not options["mode"]:
             raise ValueError("--mode: a quiz needs one of cue, gold, full, none, retrieved:METHOD")
@@ -87,6 +108,17 @@ class Command(JsonCommand):
         write_file(out.with_suffix(".html"), page)
         self.say(f"wrote {out} and {out.with_suffix('.html')}: {len(items)} items")
         return {"items": len(items), "questions": sum(len(item.questions) for item in items)}
+
+
+def _version(name: str, version: int | None) -> Dataset:
+    if version is None:
+        found = Dataset.objects.newest(name)
+    else:
+        found = Dataset.objects.filter(name=name, version=version, complete=True).first()
+    if found is None:
+        which = f"dataset {name!r}" if version is None else f"version {version} of dataset {name!r}"
+        raise ValueError(f"unknown {which}; make it with build_dataset")
+    return found
 
 
 def _questions_of(paths: Sequence[str]) -> set[str]:

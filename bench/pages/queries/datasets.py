@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from bench.models import Dataset, Event, Persona, Task
+from bench.models import Dataset, Erratum, Event, Persona, Task
 
 _WHEN = re.compile(r"([12][0-9]{3})(?:-(0[1-9]|1[0-2]))?")
 
@@ -23,6 +23,11 @@ def newest_of_each() -> list[Dataset]:
 
 def versions(name: str) -> QuerySet[Dataset]:
     return Dataset.objects.filter(name=name, complete=True).annotate(run_count=Count("runs")).order_by("-version")
+
+
+def retired(dataset: Dataset) -> QuerySet[Erratum]:
+    """Every erratum of this version, the newest first; those that were put back too."""
+    return dataset.errata.select_related("checkpoint__task")
 
 
 def personas(dataset: Dataset) -> QuerySet[Persona]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
 
-from bench.access import may_adjudicate
+from bench.access import may_adjudicate, may_launch, require
 from bench.audit.report import answers_of, disputed, reports
 from bench.generation.tiers import tier_shares
-from bench.models import EventRole
+from bench.grading.errata import put_back, retire
+from bench.models import Checkpoint, EventRole
 from bench.pages.nouns import check_results, see_dataset, see_persona
 from bench.pages.queries import datasets as queries
 from bench.pages.queries.timeline import timeline
@@ -30,6 +34,8 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
         "audit": reports(answers),
         "gold": may_adjudicate(request.user),
         "errata": disputed(answers) if may_adjudicate(request.user) else [],
+        "retired": queries.retired(shown) if may_adjudicate(request.user) else [],
+        "may_retire": may_launch(request.user),
         "versions": queries.versions(name),
         "personas": queries.personas(shown),
         "by_domain": queries.tasks_by_domain(shown),
@@ -37,6 +43,27 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
         "conflicts": shown.summary.get("conflicts", {}),
     }
     return render(request, "pages/dataset.html", context)
+
+
+@require_POST
+@require(may_launch)
+def erratum(request: HttpRequest, name: str, pk: int, verb: str) -> HttpResponse:
+    """Retire a checkpoint of the newest version, or put it back; scores of its runs follow at once."""
+    shown = see_dataset(request.user, name)
+    checkpoint = get_object_or_404(Checkpoint, pk=pk, task__persona__dataset=shown)
+    by = request.user.get_username()
+    try:
+        if verb == "retire":
+            retire(checkpoint.pk, reason=request.POST.get("reason", "").replace("\x00", ""), by=by)
+        else:
+            put_back(checkpoint.pk, by=by)
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        shown.refresh_from_db()
+        done = "is retired" if verb == "retire" else "counts again"
+        messages.success(request, f"Checkpoint {checkpoint.pk} {done}. The dataset is {shown} now; scores follow.")
+    return redirect(f"{reverse('dataset', args=[name])}#errata")
 
 
 def persona(request: HttpRequest, name: str, slug: str) -> HttpResponse:
