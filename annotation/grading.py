@@ -84,7 +84,9 @@ def _lines(assignment: Assignment, found: QuerySet[Checkpoint]) -> list[Line]:
 
 def checkpoints(assignment: Assignment) -> QuerySet[Checkpoint]:
     """What the assignment's trajectory is graded by, in order."""
-    return Checkpoint.objects.asked().filter(task__units__trajectory=assignment.trajectory_id).order_by("position")
+    return Checkpoint.objects.filter(retired=False, task__units__trajectory=assignment.trajectory_id).order_by(
+        "position"
+    )
 
 
 @transaction.atomic

@@ -124,7 +124,7 @@ def _tasks(draw: _Draw, mode: str, random: Random) -> list[Item]:
     found = {} if mode in TASK_MODES else _retrieved(mode, draw.run)
     if mode not in TASK_MODES:
         tasks = tasks.filter(pk__in=found)
-    asked = Checkpoint.objects.asked().filter(kind=CheckpointKind.PREFERENCE, dimension__in=draw.dimensions)
+    asked = Checkpoint.objects.filter(retired=False, kind=CheckpointKind.PREFERENCE, dimension__in=draw.dimensions)
     rows = tasks.filter(checkpoints__in=asked).distinct().order_by("pk").select_related("scenario__domain")
     rows = rows.prefetch_related(Prefetch("checkpoints", asked.prefetch_related("evidence")))
     chosen = stratified(rows, _stratum, draw.size, random)

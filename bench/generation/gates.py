@@ -23,8 +23,7 @@ ByTask = Mapping[int, Sequence[Checkpoint]]
 def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[Gate]:
     """All gates, in a fixed order. ``play_at_most``: so many tasks are played by the ideal reader, spread evenly."""
     preferences = list(
-        Checkpoint.objects.asked()
-        .filter(task__persona__dataset=dataset, kind=CheckpointKind.PREFERENCE)
+        Checkpoint.objects.filter(retired=False, task__persona__dataset=dataset, kind=CheckpointKind.PREFERENCE)
         .select_related("task__scenario__domain")
         .prefetch_related("evidence")
     )
@@ -34,7 +33,7 @@ def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[
     tasks = list(
         Task.objects.of_dataset(dataset.pk)
         .select_related("scenario__domain", "persona")
-        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.asked()))
+        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.filter(retired=False)))
         .order_by("slug")
     )
     played = tasks[:: max(1, -(-len(tasks) // play_at_most))] if play_at_most else tasks

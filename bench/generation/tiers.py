@@ -20,7 +20,7 @@ class TierShare(TypedDict):
 
 def tier_shares(dataset: Dataset) -> list[TierShare]:
     """One row a tier, the plainest first. One query."""
-    checkpoints = Checkpoint.objects.asked().filter(task__persona__dataset=dataset).exclude(tier="")
+    checkpoints = Checkpoint.objects.filter(retired=False, task__persona__dataset=dataset).exclude(tier="")
     counts = dict(checkpoints.order_by().values_list("tier").annotate(Count("pk")))
     total = sum(counts.values())
     return [{"tier": t.value, "count": counts[t], "share": counts[t] / total} for t in Tier if t in counts]

@@ -91,7 +91,7 @@ def checkpoints_of(task_ids: Iterable[int]) -> tuple[dict[int, list[Checkpoint]]
     """Checkpoints by task, in order, and the ids of each one's gold events, as agents see them. One query."""
     checkpoints: dict[int, list[Checkpoint]] = defaultdict(list)
     gold: dict[int, frozenset[str]] = {}
-    asked = Checkpoint.objects.asked().filter(task_id__in=set(task_ids))
+    asked = Checkpoint.objects.filter(retired=False, task_id__in=set(task_ids))
     for checkpoint in asked.annotate(event_ids=ArrayAgg("evidence")).order_by("position"):
         checkpoints[checkpoint.task_id].append(checkpoint)
         gold[checkpoint.pk] = frozenset(str(event) for event in checkpoint.event_ids if event is not None)

@@ -21,7 +21,7 @@ def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
     settled where they also show that it goes first. None where the task has no preference checkpoint. What a method
     made of the events plays no part.
     """
-    preferences = Checkpoint.objects.asked().filter(task=task, kind=CheckpointKind.PREFERENCE)
+    preferences = Checkpoint.objects.filter(retired=False, task=task, kind=CheckpointKind.PREFERENCE)
     checkpoints = list(preferences.values_list("dimension", "value", "tier"))
     if not checkpoints:
         return None

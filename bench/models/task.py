@@ -33,12 +33,6 @@ class Task(models.Model):
         return self.slug
 
 
-class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
-    def asked(self) -> CheckpointQuerySet:
-        """What trajectories are graded by: all that was not retired."""
-        return self.filter(retired=False)
-
-
 class CheckpointKind(models.TextChoices):
     TASK = "task", "task"
     PREFERENCE = "preference", "preference"
@@ -59,8 +53,6 @@ class Checkpoint(models.Model):
     tier = models.CharField(max_length=10, blank=True, default="", help_text="of a preference: how much settles it")
     evidence = models.ManyToManyField(Event, related_name="+", blank=True)
     retired = models.BooleanField(default=False, help_text="found wrong: asked of nobody, counted nowhere")
-
-    objects = CheckpointQuerySet.as_manager()
 
     class Meta:
         ordering = ["task", "position"]

@@ -44,8 +44,7 @@ def _asked(trajectory: Trajectory) -> list[Checkpoint]:
         trajectory=trajectory, source="rule", value="cannot_judge", rubric_version=RUBRIC_VERSION
     ).values("checkpoint")
     return list(
-        Checkpoint.objects.asked()
-        .filter(task_id=trajectory.unit.task_id)
+        Checkpoint.objects.filter(retired=False, task_id=trajectory.unit.task_id)
         .filter(Q(rule__isnull=True) | Q(pk__in=undecided))
         .prefetch_related("evidence")
     )

@@ -90,7 +90,7 @@ def read_content(dataset: Dataset) -> Content:
     tasks = (
         Task.objects.of_dataset(dataset.pk)
         .select_related("persona")
-        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.asked()))
+        .prefetch_related(Prefetch("checkpoints", Checkpoint.objects.filter(retired=False)))
         .order_by("persona__slug", "slug")
     )
     questions = tuple(question for task in tasks for question in questions_of(task, descriptions).values())

@@ -20,9 +20,7 @@ from bench.models import Checkpoint, Dataset
 
 
 class Command(JsonCommand):
-    help = (
-        "Readers' audit: write a blind quiz (JSON and a printable page), take answers in, report, retire checkpoints."
-    )
+    help = "Readers' audit: write a blind quiz (JSON and a page), take answers in, report, or retire checkpoints."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
