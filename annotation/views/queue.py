@@ -13,7 +13,8 @@ from annotation.forms import BatchForm
 from annotation.grading import checkpoints
 from annotation.models import Assignment, SetAside
 from annotation.queue import own_open, put_back, take_next, waiting
-from bench.access import may_annotate, may_launch, require
+from annotation.reading import begun_item, open_items
+from bench.access import may_adjudicate, may_annotate, may_launch, require
 from bench.models import Run, Scenario
 
 
@@ -31,6 +32,8 @@ def queue(request: HttpRequest) -> HttpResponse:
         "today": submitted_since(rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)),
         "batches": own_counts(rater_id=rater_id),
         "may_launch": may_launch(request.user),
+        "to_read": 0 if may_adjudicate(request.user) else open_items(reader_id=rater_id, now=now).count(),
+        "reading": begun_item(reader_id=rater_id),
     }
     return render(request, "annotation/queue.html", context)
 
