@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy soak
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy soak texts
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -56,6 +56,9 @@ format: setup
 
 screenshots: setup browser ## the pictures of the README, from the running demo site
 	@$(PY) tools/screenshots.py
+
+texts: setup ## what recurs in the authored texts: openings, endings, runs of words, names, numbers, looks by role
+	@$(PY) -m bench.catalogue.recurring $(DOMAINS)
 
 vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
 	@$(PY) -m bench.embedding.save_vectors bench/data/vectors.npz

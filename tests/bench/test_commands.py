@@ -20,7 +20,7 @@ from django.core.management import CommandError, call_command
 from bench.catalogue import load_catalogue
 from bench.catalogue.load import DATA
 from bench.management.table import sweep_table
-from bench.models import Dataset, Domain, Endpoint, Run, Trajectory, Unit, Verdict
+from bench.models import Dataset, Domain, Endpoint, ModelCall, Run, Trajectory, Unit, Verdict
 from bench.runs.worker import workers_alive
 from tests.annotation.factories import make_run
 from tests.bench.live import ROOT, database_url, wait_for
@@ -277,6 +277,24 @@ def test_a_benchmark_reports_cells_and_pairs_and_judging_anew_never_calls_the_ag
         for pair in agreement["pairs"]
     )
     assert Verdict.objects.exists()
+
+
+MEASURES = ("behaviour_accuracy", "preference_satisfaction", "task_success", "evidence_recall", "settled", "by_domain")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_runs_that_ask_the_model_anew_have_the_same_measures_to_the_byte(tiny, offline, worker, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", database_url())
+    wait_for("the worker answers", workers_alive)
+    command = ("run_benchmark", "--dataset", "tiny", "--methods", "iba,rag", "--model", "offline", "--limit", "2")
+    measured = []
+    for _ in range(2):
+        found = json_of(*command)
+        cells = [{name: cell[name] for name in ("method", *MEASURES)} for cell in found["cells"]]
+        measured.append(json.dumps([cells, found["paired"]]))
+        ModelCall.objects.all().delete()  # else the second run replays what the first one bought
+    assert measured[0] == measured[1]
+    assert '"task_success": {"mean": ' in measured[0]
 
 
 def test_a_program_that_calls_us_gets_exit_code_1_and_one_line(db):
