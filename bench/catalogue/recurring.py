@@ -1,7 +1,7 @@
 """`python -m bench.catalogue.recurring [domain ...]`: what recurs in the authored texts.
 
-For whoever writes the next one. Openings, endings, runs of five words, names and numbers that stand in several texts, and how length and punctuation
-differ by role. It names places and judges nothing.
+For whoever writes the next one: openings, endings, runs of five words, names and numbers that stand in several texts,
+and how length and punctuation differ by role. It names places and judges nothing.
 """
 
 from __future__ import annotations
