@@ -150,7 +150,9 @@ def test_what_enough_others_read_or_have_begun_is_left_to_them(reading, seat):
 
 def test_a_task_that_the_reader_has_graded_is_not_shown_to_them(reading, ann, tiny):
     item = open_items(reader_id=person().pk, now=timezone.now()).first()
-    run = Run.objects.create(dataset=tiny, status="done", manifest={}, manifest_sha256="0" * 64, model="m")
+    run = Run.objects.create(
+        dataset=tiny, status="done", manifest={}, manifest_sha256="0" * 64, model="m", simulated=True
+    )
     unit = Unit.objects.create(run=run, task=item.task, method="rag", status="scored")
     trajectory = Trajectory.objects.create(unit=unit, termination="completed", data={})
     batch = Batch.objects.create(run=run, name="b", rubric_version="1")
