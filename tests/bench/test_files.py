@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.exports import export_dataset, export_results
+from bench.exports import export_results
 from bench.files import replacing, write_file
 from bench.models import Dataset
+from bench.publishing.package import export_dataset
+from bench.publishing.tables import PUBLIC
 from tests.annotation.factories import make_run
 
 
@@ -66,13 +68,12 @@ def test_an_export_that_fails_half_way_leaves_the_old_manifest(tmp_path: Path, t
     export_dataset(tiny, tmp_path, gold=False)
     before = (tmp_path / "manifest.json").read_text()
     listed = {entry["file"] for entry in json.loads(before)["files"]}
-    assert listed == {"personas.jsonl", "events.jsonl", "tasks.jsonl"}
+    assert listed == {*(f"{name}.jsonl" for name in PUBLIC), "README.md", "croissant.json"}
 
-    def broken(*_: object) -> object:
-        yield {"persona": "p"}
+    def broken(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bench.exports._events", broken)
+    monkeypatch.setattr("bench.publishing.package.data_card", broken)
     events = (tmp_path / "events.jsonl").read_text()
     with pytest.raises(OSError, match="No space"):
         export_dataset(tiny, tmp_path, gold=False)

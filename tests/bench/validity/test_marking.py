@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
-from bench.exports import export_dataset, export_results
+from bench.exports import export_results
 from bench.generation.gates import check_dataset
 from bench.generation.validity import marking
 from bench.generation.validity.gate import Gate
@@ -18,6 +18,7 @@ from bench.generation.validity.marking import check_once, mark
 from bench.generation.validity.shortcut import Shortcut
 from bench.importers.histories import read_jsonl, write_histories
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, EventLabel, Run
+from bench.publishing.package import export_dataset
 from bench.runs.launch import LaunchError, plan_run, start
 from bench.runs.spec import RunSpec
 from bench.texts import text_sha256

@@ -1,0 +1,1 @@
+"""A dataset as a folder that others can read, cite, and take into a database of their own."""
