@@ -23,6 +23,7 @@ CONTEXT: Mapping[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -37,11 +38,13 @@ CONTEXT: Mapping[str, Any] = {
     "md5": "cr:md5",
     "parentField": "cr:parentField",
     "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "recordSet": "cr:recordSet",
     "references": "cr:references",
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
     "separator": "cr:separator",
     "source": "cr:source",
@@ -97,9 +100,9 @@ def _how(dataset: Dataset) -> str:
         return f"Imported from elsewhere ({dataset.source})."
     return (
         f"Generated with seed {dataset.seed}, size {dataset.size}, noise {dataset.noise:g}, author {dataset.author}, "
-        f"from the authored catalogue {dataset.data_version}: people with facts that fit together, preferences that are "
-        "constant, change, hang on a condition or give way to a temporary state, and texts that show them. Texts of the "
-        "dev and the test split are different ones. The same arguments give the same sha256."
+        f"from the authored catalogue {dataset.data_version}: people with facts that fit together, preferences that "
+        "are constant, change, hang on a condition or give way to a temporary state, and texts that show them. Texts "
+        "of the dev and the test split are different ones. The same arguments give the same sha256."
     )
 
 
