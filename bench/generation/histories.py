@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -59,18 +60,27 @@ class _Life:
             yield EventSpec(at, text.channel.value, words, role, dimension, value, group, why)
 
 
-def deck_of(persona: PersonaSpec, rng: Random) -> Deck:
+def deck_of(persona: PersonaSpec, uses: Counter[str], rng: Random) -> Deck:
     facts = {fact.value for fact in persona.person.tags}
     voices = {"plain", rng.choice(("terse", "chatty", "formal", "no_caps"))} | facts & {"second_language"}
-    return Deck(Facts(set(facts), set(facts)), persona.split, frozenset(voices), rng)
+    return Deck(Facts(set(facts), set(facts)), persona.split, frozenset(voices), rng, uses)
 
 
 def make_history(
-    catalogue: Catalogue, size: Size, persona: PersonaSpec, noise: float, author: Author, rng: Random
+    catalogue: Catalogue,
+    size: Size,
+    persona: PersonaSpec,
+    noise: float,
+    author: Author,
+    uses: Counter[str],
+    rng: Random,
 ) -> tuple[EventSpec, ...]:
-    """Events in order of time. ``noise`` is the share of them that shows no preference of the persona, 0..1."""
+    """Events in order of time. ``noise`` is the share of them that shows no preference of the persona, 0..1.
+
+    ``uses``: see Deck; what this life is given is added.
+    """
     country = next(c for c in catalogue.countries if c.slug == persona.person.country)
-    life = _Life(deck_of(persona, rng), Days(persona.states), cast_of(persona.person, country, rng))
+    life = _Life(deck_of(persona, uses, rng), Days(persona.states), cast_of(persona.person, country, rng))
     signal = [event for period in persona.states for event in _state_events(period, life)]
     signal += [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, life)]
     signal += [event for order in persona.orders for event in _records(catalogue, persona, order, life)]

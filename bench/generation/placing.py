@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -53,33 +53,39 @@ class Facts:
 
 @dataclass
 class Deck:
-    """Hands out texts that fit the persona and its split, none twice."""
+    """Hands out texts that fit the persona and its split, none twice, and first those that few other lives hold.
+
+    ``uses``: how many lives of the dataset hold a text, this one included.
+    """
 
     facts: Facts
     split: str
     voices: frozenset[str]
     rng: Random
+    uses: Counter[str] = field(default_factory=Counter)
     used: set[str] = field(default_factory=set)
 
     def draw(self, texts: Iterable[Text], count: int) -> list[Text]:
-        """Up to ``count`` of a list's texts, those that presume something of the persona first among equals."""
+        """Up to ``count`` of a list's texts; of equally rare ones those first that presume something of the persona."""
         return self.draw_from(of_split(tuple(texts), self.split), count)
 
     def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
         """As ``draw``, from texts that are known to serve the split."""
         fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and self.facts.suit(t)]
         self.rng.shuffle(fresh)
-        fresh.sort(key=lambda t: not t.presumes)
+        fresh.sort(key=lambda t: (self.uses[t.text], not t.presumes))
         # Half of the draw prefers fitting texts; the rest is plain chance.
         head = fresh[: (count + 1) // 2]
         tail = fresh[len(head) :]
         self.rng.shuffle(tail)
+        tail.sort(key=lambda t: self.uses[t.text])
         drawn: list[Text] = []
         for text in [*head, *tail]:
             if len(drawn) < count and self.facts.suit(text):
                 self.facts.take(text)
                 drawn.append(text)
         self.used.update(t.text for t in drawn)
+        self.uses.update(t.text for t in drawn)
         return drawn
 
 
