@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import gcd
 from random import Random
 
 from bench.catalogue import Catalogue, Dimension, State, Text, Value
@@ -68,9 +69,13 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
 
 
 def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
-    """Rotates, so that every domain gets the same number of personas, in changing company."""
+    """Rotates, so that every domain gets the same number of personas, in changing company.
+
+    A step that divides the number of domains would give the same domains to several personas of one round.
+    """
     slugs = list(catalogue.domains)
-    step = 1 + (index // len(slugs)) % (len(slugs) - 1)
+    steps = [step for step in range(1, len(slugs)) if gcd(step, len(slugs)) == 1]
+    step = steps[(index // len(slugs)) % len(steps)]
     found: list[str] = []
     position = index
     while len(found) < min(size.domains, len(slugs)):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime
 from random import Random
 
@@ -27,6 +28,15 @@ def test_a_text_that_presumes_what_is_not_so_is_never_drawn():
     texts = [note("a", needs=["garden"]), note("b", excludes=["car"]), note("c"), note("{child} sang")]
     assert {text.text for text in deck("car").draw_from(texts, 9)} == {"c"}
     assert {text.text for text in deck("garden", "parent").draw_from(texts, 9)} == {"a", "b", "c", "{child} sang"}
+
+
+def test_texts_that_fewer_lives_hold_are_drawn_first():
+    texts = [note(f"text {n}") for n in range(12)]
+    uses: Counter[str] = Counter()
+    for life in range(6):
+        Deck(Facts(set(), set()), "test", frozenset({"plain"}), Random(life), uses).draw_from(texts, 4)
+    # Six lives of four out of twelve: each stands in two of them.
+    assert uses == Counter({text.text: 2 for text in texts})
 
 
 def test_a_fact_that_a_text_ends_carries_no_text_afterwards():
