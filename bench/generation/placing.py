@@ -13,6 +13,8 @@ from bench.catalogue import Text
 from bench.catalogue.texts import of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
+MUCH = 9  # texts in common with another life, from which on others are handed out first
+FEW_HOLDERS = 8
 NEAR = 28  # days within which a text finds a day that fits it, else it is left out
 _WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 # A short form is a day where it is capitalised or a number follows: who sat in the sun names none, nor does "Sat down".
@@ -55,15 +57,18 @@ class Facts:
 class Deck:
     """Hands out texts that fit the persona and its split, none twice, and first those that few other lives hold.
 
-    ``uses``: how many lives of the dataset hold a text, this one included.
+    ``holders``: the lives of the dataset that hold a text; ``common``: how many of its texts this one has
+    in common with each of them.
     """
 
     facts: Facts
     split: str
     voices: frozenset[str]
     rng: Random
-    uses: Counter[str] = field(default_factory=Counter)
+    holders: dict[str, list[str]] = field(default_factory=dict)
+    life: str = ""
     used: set[str] = field(default_factory=set)
+    common: Counter[str] = field(default_factory=Counter)
 
     def draw(self, texts: Iterable[Text], count: int) -> list[Text]:
         """Up to ``count`` of a list's texts; of equally rare ones those first that presume something of the persona."""
@@ -73,28 +78,50 @@ class Deck:
         """As ``draw``, from texts that are known to serve the split."""
         fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and self.facts.suit(t)]
         self.rng.shuffle(fresh)
-        fresh.sort(key=lambda t: (self.uses[t.text], not t.presumes))
+        fresh.sort(key=lambda t: (self.uses(t), not t.presumes))
         # Half of the draw prefers fitting texts; the rest is plain chance.
         head = fresh[: (count + 1) // 2]
         tail = fresh[len(head) :]
         self.rng.shuffle(tail)
-        tail.sort(key=lambda t: self.uses[t.text])
+        tail.sort(key=self.uses)
         drawn: list[Text] = []
+        near: list[Text] = []
         for text in [*head, *tail]:
             if len(drawn) < count and self.facts.suit(text):
-                self.facts.take(text)
-                drawn.append(text)
-        self.used.update(t.text for t in drawn)
-        self.uses.update(t.text for t in drawn)
+                if self.is_near(text):
+                    near.append(text)
+                else:
+                    drawn.append(self.hand_out(text))
+        for text in near:
+            if len(drawn) < count and self.facts.suit(text):
+                drawn.append(self.hand_out(text))
         return drawn
+
+    def uses(self, text: Text) -> int:
+        return len(self.holders.get(text.text, ()))
+
+    def is_near(self, text: Text) -> bool:
+        """Whether it stands in a life that has much in common with this one. What many hold is near to all."""
+        holders = self.holders.get(text.text, ())
+        return len(holders) <= FEW_HOLDERS and any(self.common[life] >= MUCH for life in holders)
+
+    def hand_out(self, text: Text) -> Text:
+        self.facts.take(text)
+        self.used.add(text.text)
+        holders = self.holders.setdefault(text.text, [])
+        self.common.update(holders)
+        holders.append(self.life)
+        return text
 
 
 @dataclass
 class Days:
-    """What somebody does on each day, and what states forbid while they last."""
+    """What somebody does on each day, and what states and stories forbid while they last."""
 
     periods: tuple[StatePeriod, ...] = ()
+    holidays: frozenset[int] = frozenset()
     done: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    closed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # what stories forbid
 
     def place(self, day: int, text: Text, group: str = "", *, exactly: bool = False) -> int | None:
         """The nearest day from ``day`` on, else before it, on which the text can stand; None where there is none.
@@ -104,8 +131,23 @@ class Days:
         near = (day,) if exactly else (*range(day, day + NEAR), *range(day - 1, day - NEAR, -1))
         found = next((d for d in near if 0 <= d < DAYS and self._fits(d, text, group, exactly=exactly)), None)
         if found is not None:
-            self.done[found] |= doing(text)
+            self.take(found, text)
         return found
+
+    def allows(self, day: int, text: Text) -> bool:
+        """Whether the text can stand on this very day."""
+        return 0 <= day < DAYS and self._fits(day, text, "", exactly=False)
+
+    def take(self, day: int, text: Text) -> None:
+        self.done[day] |= doing(text)
+
+    def close(self, days: range, activities: set[str]) -> bool:
+        """Forbids activities on these days, unless one is done on one of them already."""
+        if any(activities & self.done.get(day, set()) for day in days):
+            return False
+        for day in days:
+            self.closed[day] |= activities
+        return True
 
     def _fits(self, day: int, text: Text, group: str, *, exactly: bool) -> bool:
         doing_then = doing(text)
@@ -116,7 +158,8 @@ class Days:
 
     def barred(self, day: int) -> set[str]:
         on = day_at(day).date()
-        return {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
+        by_state = {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
+        return by_state | self.closed.get(day, set()) | ({"works"} if day in self.holidays else set())
 
 
 def doing(text: Text) -> set[str]:
