@@ -153,13 +153,16 @@ class Days:
         doing_then = doing(text)
         if doing_then & self.barred(day) or any(pair <= doing_then | self.done.get(day, set()) for pair in _APART):
             return False
+        if exactly:
+            return True
         at = day_at(day)
-        return exactly or (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
+        open_ = "works" not in doing_then or day not in self.holidays
+        return open_ and (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
 
     def barred(self, day: int) -> set[str]:
         on = day_at(day).date()
         by_state = {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
-        return by_state | self.closed.get(day, set()) | ({"works"} if day in self.holidays else set())
+        return by_state | self.closed.get(day, set())
 
 
 def doing(text: Text) -> set[str]:
