@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.catalogue.changes import LifeChange
 from bench.catalogue.episodes import Episode
 from bench.catalogue.people import Country, Occupation
 from bench.catalogue.routines import Routine
@@ -71,6 +72,7 @@ class Catalogue:
     habits: tuple[str, ...]
     everyday: tuple[Text, ...]
     routines: dict[str, Routine] = field(default_factory=dict)
+    changes: dict[str, LifeChange] = field(default_factory=dict)
     data_version: str = field(default="")
 
     def dimension(self, reference: str) -> Dimension:
@@ -105,6 +107,7 @@ def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Cat
         habits=reader.words("people/habits.yaml") if complete else (),
         everyday=reader.list_of(Text, "everyday.yaml") if complete else (),
         routines=reader.folder(Routine, "people/routines") if complete else {},
+        changes=reader.folder(LifeChange, "people/changes") if complete else {},
         data_version=_data_version(root),
     )
     missing = [slug for slug in domains if not (root / slug).is_dir()]
@@ -331,6 +334,8 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
         yield "everyday.yaml", text
     for routine in catalogue.routines.values():
         yield from ((f"people/routines/{routine.slug}.yaml", text) for text in routine.texts)
+    for change in catalogue.changes.values():
+        yield from ((f"people/changes/{change.slug}.yaml", text) for text in change.told)
     for slug, data in catalogue.domains.items():
         for text in data.everyday:
             yield f"{slug}/everyday.yaml", text

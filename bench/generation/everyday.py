@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 
-from bench.catalogue import Catalogue, Text
+from bench.catalogue import Catalogue, Person, Text
 from bench.catalogue.episodes import Episode
 from bench.catalogue.routines import Routine
 from bench.catalogue.texts import MACHINE, of_split
 from bench.generation.filling import Usual
 from bench.generation.life import Life
 from bench.generation.placing import kind_days
-from bench.generation.spec import DAYS, EventSpec, PersonaSpec, day_at
+from bench.generation.spec import DAYS, EventSpec, PersonaSpec, day_at, day_number
 
 STORIES = 3  # one in so many everyday events belongs to a story
 OFTEN = (3, 6)  # fewest and most records of one routine in a history, which is an excerpt of a year
@@ -23,7 +23,8 @@ BEGINNINGS = 12  # days on which a story may begin, one of which has to fit all 
 
 def everyday_events(catalogue: Catalogue, persona: PersonaSpec, room: Mapping[str, int], life: Life) -> list[EventSpec]:
     """``room``: how many records of each channel there are to be, so that no channel tells that nothing is shown."""
-    events = list(_stories(catalogue, persona, sum(room.values()) // STORIES, life))
+    events = list(_changes(catalogue, persona.person, life))
+    events += _stories(catalogue, persona, sum(room.values()) // STORIES, life)
     events += _recurring(catalogue, persona, _left(room, events), life)
     events += _about_nothing(catalogue, persona, _left(room, events), life)
     return events
@@ -42,6 +43,15 @@ def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
 def _left(room: Mapping[str, int], events: Iterable[EventSpec]) -> dict[str, int]:
     taken = Counter(event.channel for event in events)
     return {channel: max(0, count - taken[channel]) for channel, count in room.items()}
+
+
+def _changes(catalogue: Catalogue, person: Person, life: Life) -> Iterator[EventSpec]:
+    """How each change is told, all of its texts that fit the person."""
+    for change in person.changes:
+        for text in of_split(catalogue.changes[change.slug].told, life.deck.split):
+            if life.deck.facts.suit_some_day(text):
+                life.deck.hand_out(text)
+                yield from life.event(day_number(change.on) + life.rng.randint(*text.span), text, "everyday")
 
 
 def _stories(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life) -> Iterator[EventSpec]:
@@ -110,12 +120,15 @@ def _recurring(catalogue: Catalogue, persona: PersonaSpec, room: dict[str, int],
 
 def _has(routine: Routine, persona: PersonaSpec, life: Life) -> bool:
     here = not routine.countries or persona.person.country in routine.countries
-    return here and routine.open_to(frozenset(life.deck.facts.always))
+    facts = life.deck.facts
+    return here and any(routine.open_to(facts.on(day)) for day in (0, *(turn.day for turn in facts.turns)))
 
 
 def _recorded(routine: Routine, text: Text, count: int, life: Life) -> Iterator[EventSpec]:
     """``count`` of the times that a routine comes in the year, less those that leave no record."""
+    facts = life.deck.facts
     days = [day for day in occurrences(routine, life.rng) if life.rng.random() >= routine.skipped]
+    days = [day for day in days if routine.open_to(facts.on(day))]
     usual, found = Usual(frozenset(routine.keeps)), 0
     for day in life.rng.sample(days, len(days)):
         for event in life.again(day, text, usual) if found < count else ():

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from bench.catalogue import Text
+from bench.catalogue import Person, Text
 from bench.catalogue.people import Country
 from bench.catalogue.texts import TEXT_SLOT
 from bench.generation.filling import Cast, Usual, cast_of, filled
-from bench.generation.placing import Days, Deck, Facts, moment
-from bench.generation.spec import DAYS, EventSpec, PersonaSpec, day_at
+from bench.generation.placing import Days, Deck, Facts, Turn, moment
+from bench.generation.spec import DAYS, EventSpec, PersonaSpec, day_at, day_number
 
 Labels = tuple[str, str, str, str]  # dimension, value, group, why
 NOTHING: Labels = ("", "", "", "")
@@ -30,8 +30,8 @@ class Life:
         return self.deck.rng
 
     def apart(self, rng: Random) -> Life:
-        """The same life with another stream of chance."""
-        return replace(self, deck=replace(self.deck, rng=rng))
+        """The same life with another stream of chance, for texts that need not fit the whole year."""
+        return replace(self, deck=replace(self.deck, rng=rng, some_day=True))
 
     def event(self, day: int, text: Text, role: str, labels: Labels = NOTHING, **given: str) -> Iterator[EventSpec]:
         """The text on the nearest day that fits it, or nothing."""
@@ -75,8 +75,17 @@ def fill_named(text: str, slots: Mapping[str, str]) -> str:
 
 
 def life_of(persona: PersonaSpec, country: Country, holders: dict[str, list[str]], rng: Random) -> Life:
-    facts = {fact.value for fact in persona.person.tags}
-    voices = {"plain", rng.choice(("terse", "chatty", "formal", "no_caps"))} | facts & {"second_language"}
-    deck = Deck(Facts(set(facts), set(facts)), persona.split, frozenset(voices), rng, holders, life=persona.slug)
+    person = persona.person
+    always = {fact.value for fact in person.tags}
+    facts = Facts(always, set(person.ever), turns=turns_of(person))
+    voices = {"plain", rng.choice(("terse", "chatty", "formal", "no_caps"))} | always & {"second_language"}
+    deck = Deck(facts, persona.split, frozenset(voices), rng, holders, life=persona.slug)
     holidays = frozenset(day for day in range(DAYS) if f"{day_at(day):%m-%d}" in country.holidays)
-    return Life(deck, Days(persona.states, holidays), cast_of(persona.person, country, rng))
+    return Life(deck, Days(persona.states, holidays, facts.turns), cast_of(person, country, rng))
+
+
+def turns_of(person: Person) -> tuple[Turn, ...]:
+    return tuple(
+        Turn(day_number(c.on), frozenset(f.value for f in c.before), frozenset(f.value for f in c.after))
+        for c in person.changes
+    )

@@ -31,19 +31,49 @@ _IMPLIED = {"flies": {"away"}, "hosts": {"at_home"}, "works": {"not_away"}}
 _APART = ({"at_home", "away"}, {"away", "not_away"})
 
 
+@dataclass(frozen=True)
+class Turn:
+    """Facts that hold before a day, and others that hold from it on."""
+
+    day: int
+    before: frozenset[str]
+    after: frozenset[str]
+
+    def on(self, day: int) -> frozenset[str]:
+        return self.after if day >= self.day else self.before
+
+
 @dataclass
 class Facts:
-    """What holds all year (``always``) and what holds at some time of it (``ever``), as far as it is settled yet."""
+    """What holds all year (``always``) and what holds at some time of it (``ever``), as far as it is settled yet.
+
+    ``turns``: when facts change that do not hold all year.
+    """
 
     always: set[str]
     ever: set[str]
     presumed: set[str] = field(default_factory=set)
+    turns: tuple[Turn, ...] = ()
 
     def suit(self, text: Text) -> bool:
-        """A text that changes a fact comes too late where another text already leans on that fact."""
+        """On any day. A text that changes a fact comes too late where another text already leans on that fact."""
         excluded = {fact.value for fact in text.excludes}
-        changed = {fact.value for fact in text.sets} & (self.presumed - text.presumes)
-        return text.presumes <= self.always and not excluded & self.ever and not changed
+        return text.presumes <= self.always and not excluded & self.ever and not self._too_late(text)
+
+    def suit_some_day(self, text: Text) -> bool:
+        if not self.turns:
+            return self.suit(text)
+        passing = frozenset[str]().union(*(turn.before | turn.after for turn in self.turns))
+        excluded = {fact.value for fact in text.excludes}
+        steady = text.presumes - passing <= self.always and not excluded - passing & self.ever
+        on_a_day = any(allows(self.turns, day, text) for day in (0, *(turn.day for turn in self.turns)))
+        return steady and on_a_day and not self._too_late(text)
+
+    def on(self, day: int) -> frozenset[str]:
+        return frozenset(self.always).union(*(turn.on(day) for turn in self.turns))
+
+    def _too_late(self, text: Text) -> bool:
+        return bool({fact.value for fact in text.sets} & (self.presumed - text.presumes))
 
     def take(self, text: Text) -> None:
         self.presumed |= text.presumes | {fact.value for fact in text.excludes}
@@ -51,6 +81,16 @@ class Facts:
             self.always.discard(fact.value)
             if holds:
                 self.ever.add(fact.value)
+
+
+def allows(turns: Iterable[Turn], day: int, text: Text) -> bool:
+    """Whether what a text presumes of the facts that change is so on this day."""
+    excluded = {fact.value for fact in text.excludes}
+    for turn in turns:
+        holding, not_holding = turn.on(day), (turn.before | turn.after) - turn.on(day)
+        if text.presumes & not_holding or excluded & holding:
+            return False
+    return True
 
 
 @dataclass
@@ -67,6 +107,7 @@ class Deck:
     rng: Random
     holders: dict[str, list[str]] = field(default_factory=dict)
     life: str = ""
+    some_day: bool = False  # whether a text will do that does not fit the whole year
     used: set[str] = field(default_factory=set)
     common: Counter[str] = field(default_factory=Counter)
 
@@ -76,7 +117,8 @@ class Deck:
 
     def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
         """As ``draw``, from texts that are known to serve the split."""
-        fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and self.facts.suit(t)]
+        suit = self.facts.suit_some_day if self.some_day else self.facts.suit
+        fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and suit(t)]
         self.rng.shuffle(fresh)
         fresh.sort(key=lambda t: (self.uses(t), not t.presumes))
         # Half of the draw prefers fitting texts; the rest is plain chance.
@@ -87,13 +129,13 @@ class Deck:
         drawn: list[Text] = []
         near: list[Text] = []
         for text in [*head, *tail]:
-            if len(drawn) < count and self.facts.suit(text):
+            if len(drawn) < count and suit(text):
                 if self.is_near(text):
                     near.append(text)
                 else:
                     drawn.append(self.hand_out(text))
         for text in near:
-            if len(drawn) < count and self.facts.suit(text):
+            if len(drawn) < count and suit(text):
                 drawn.append(self.hand_out(text))
         return drawn
 
@@ -120,6 +162,7 @@ class Days:
 
     periods: tuple[StatePeriod, ...] = ()
     holidays: frozenset[int] = frozenset()
+    turns: tuple[Turn, ...] = ()
     done: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     closed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # what stories forbid
 
@@ -156,7 +199,7 @@ class Days:
         if exactly:
             return True
         at = day_at(day)
-        open_ = "works" not in doing_then or day not in self.holidays
+        open_ = allows(self.turns, day, text) and ("works" not in doing_then or day not in self.holidays)
         return open_ and (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
 
     def barred(self, day: int) -> set[str]:
