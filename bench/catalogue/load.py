@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.catalogue.changes import LifeChange
 from bench.catalogue.episodes import Episode
 from bench.catalogue.people import Country, Occupation
+from bench.catalogue.routines import Routine
 from bench.catalogue.scenario import Scenario
 from bench.catalogue.schema import (
     ContextCondition,
@@ -69,6 +71,8 @@ class Catalogue:
     occupations: tuple[Occupation, ...]
     habits: tuple[str, ...]
     everyday: tuple[Text, ...]
+    routines: dict[str, Routine] = field(default_factory=dict)
+    changes: dict[str, LifeChange] = field(default_factory=dict)
     data_version: str = field(default="")
 
     def dimension(self, reference: str) -> Dimension:
@@ -102,6 +106,8 @@ def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Cat
         occupations=reader.list_of(Occupation, "people/trades.yaml") if complete else (),
         habits=reader.words("people/habits.yaml") if complete else (),
         everyday=reader.list_of(Text, "everyday.yaml") if complete else (),
+        routines=reader.folder(Routine, "people/routines") if complete else {},
+        changes=reader.folder(LifeChange, "people/changes") if complete else {},
         data_version=_data_version(root),
     )
     missing = [slug for slug in domains if not (root / slug).is_dir()]
@@ -208,8 +214,17 @@ def _cross_faults(catalogue: Catalogue, *, complete: bool) -> list[str]:
         for scenario in data.scenarios.values():
             faults += _scenario_faults(f"{slug}/scenarios/{scenario.slug}.yaml", scenario, catalogue, complete)
         faults += _condition_faults(slug, data)
+    faults += _routine_faults(catalogue)
     faults += _repeated_texts(catalogue)
     return faults
+
+
+def _routine_faults(catalogue: Catalogue) -> Iterator[str]:
+    known = {country.slug for country in catalogue.countries}
+    for routine in catalogue.routines.values():
+        for slug in sorted({*routine.countries} - known):
+            allowed = ", ".join(sorted(known))
+            yield f"people/routines/{routine.slug}.yaml: countries: unknown country {slug!r}; allowed: {allowed}"
 
 
 def _cue_faults(name: str, dimension: Dimension, catalogue: Catalogue) -> Iterator[str]:
@@ -317,6 +332,10 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
     """Every authored event text with the file that holds it."""
     for text in catalogue.everyday:
         yield "everyday.yaml", text
+    for routine in catalogue.routines.values():
+        yield from ((f"people/routines/{routine.slug}.yaml", text) for text in routine.texts)
+    for change in catalogue.changes.values():
+        yield from ((f"people/changes/{change.slug}.yaml", text) for text in change.told)
     for slug, data in catalogue.domains.items():
         for text in data.everyday:
             yield f"{slug}/everyday.yaml", text

@@ -7,13 +7,17 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from bench.catalogue.facts import Fact
+from bench.catalogue.routines import MonthDay
 from bench.catalogue.texts import Authored, Prose, Slug
 
 Names = Annotated[tuple[Prose, ...], Field(min_length=2)]
 
 
 class Country(Authored):
-    """``rate``: how much of the currency an amount of one euro becomes, roughly."""
+    """``rate``: how much of the currency an amount of one euro becomes, roughly.
+
+    ``holidays``: "MM-DD", when nobody works who need not.
+    """
 
     slug: Slug
     name: Prose
@@ -21,6 +25,7 @@ class Country(Authored):
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")]
     rate: float = Field(gt=0)
     traits: tuple[Fact, ...] = ()
+    holidays: tuple[MonthDay, ...] = ()
     timezone: Prose
     towns: Names
     women: Names

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -187,8 +189,21 @@ class ContextCondition(Authored):
     needs: tuple[Fact, ...] = ()
 
 
+class FactChange(Authored):
+    """What was so until this day and what is so from it on, in a person's year."""
+
+    slug: Slug
+    on: date
+    what: Prose
+    before: tuple[Fact, ...] = ()
+    after: tuple[Fact, ...] = ()
+
+
 class Person(Authored):
-    """Somebody whose year is told. ``tags``: the facts that hold of them; ``children``: ages of those at home."""
+    """Somebody whose year is told. ``children``: ages of those at home.
+
+    ``tags``: the facts that hold of them all year; those that hold for a part of it stand in ``changes``.
+    """
 
     slug: Slug
     name: Prose
@@ -204,3 +219,11 @@ class Person(Authored):
     tech: Literal["low", "medium", "high"]
     habits: tuple[Prose, ...] = Field(min_length=1)
     tags: tuple[Fact, ...]
+    changes: tuple[FactChange, ...] = ()
+
+    @cached_property
+    def ever(self) -> frozenset[str]:
+        """The facts that hold at some time of the year."""
+        return frozenset(fact.value for fact in self.tags).union(
+            *({fact.value for fact in (*change.before, *change.after)} for change in self.changes)
+        )

@@ -46,7 +46,7 @@ Voice = Literal["plain", "terse", "chatty", "formal", "no_caps", "second_languag
 FILLED: dict[str, str] = {
     **dict.fromkeys(("friend", "friend2", "neighbour", "doctor", "dentist", "bank", "cur", "ref", "line"), ""),
     **dict.fromkeys(("town", "town2", "country", "street", "shop", "pharmacy", "cafe"), ""),
-    **dict.fromkeys(("amount", "n", "time", "weekday", "date", "tomorrow", "month"), ""),
+    **dict.fromkeys(("amount", "n", "time", "weekday", "date", "tomorrow", "month", "clock"), ""),
     "child": "parent",
     "child2": "two_children",
     "partner": "partner",

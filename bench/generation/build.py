@@ -46,12 +46,13 @@ def generate(catalogue: Catalogue, recipe: Recipe, author: Author = procedural_a
     """All personas with histories and tasks. Each persona has a random stream of its own."""
     size = size_of(recipe.size)
     held: Held = Counter()
+    holders: dict[str, list[str]] = {}
     taken: set[str] = set()
     streams = [Random(f"{recipe.seed}/{index}") for index in range(size.personas)]  # noqa: S311 (reproducible draws)
     personas = []
     for index, rng in enumerate(streams):
         persona = make_persona(catalogue, size, index, held, taken, rng)
-        history = make_history(catalogue, size, persona, recipe.noise, author, rng)
+        history = make_history(catalogue, size, persona, recipe.noise, author, holders, rng)
         personas.append(replace(persona, events=history))
     everyone = list(zip(personas, streams, strict=True))
     chosen = choose_tasks([(p.split, candidates_of(catalogue, p, rng)) for p, rng in everyone], size.tasks)

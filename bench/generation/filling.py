@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -60,14 +60,33 @@ def cast_of(person: Person, country: Country, rng: Random) -> Cast:
     return Cast(names, country.rate)
 
 
-def filled(text: str, cast: Cast, at: datetime, rng: Random) -> str:
+@dataclass(frozen=True)
+class Usual:
+    """What comes back the same in a routine's text: the slots of these names, as they were filled the first time."""
+
+    names: frozenset[str] = frozenset()
+    first: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def drawn(self, name: str, low: int, high: int, rng: Random) -> int:
+        """Of an amount the cents, of a time the minutes of the day, a few early or late."""
+        unit = {"amount": 100, "time": 60}.get(name, 1)
+        top = high * 60 + 59 if name == "time" else high * unit
+        found = rng.randint(low * unit, top)
+        if name not in self.names:
+            return found // 5 * 5 if name == "time" else found
+        found = self.first.setdefault((name, f"{low}-{high}"), found)
+        return min(top, max(low * 60, found + rng.randint(-4, 9))) if name == "time" else found
+
+
+def filled(text: str, cast: Cast, at: datetime, rng: Random, usual: Usual | None = None) -> str:
     """The text as it stands in this life on this day; what is no slot stays as it is."""
+    kept = usual or Usual()
 
     def fill(name: str, span: str) -> str | None:
         if span:
             low, high = map(int, span.split("-"))
-            return _drawn(name, low, high, cast.rate, rng)
-        days = {"weekday": f"{at:%A}", "date": f"{at.day} {at:%B}", "month": f"{at:%B}"}
+            return _worded(name, kept.drawn(name, low, high, rng), cast.rate)
+        days = {"weekday": f"{at:%A}", "date": f"{at.day} {at:%B}", "month": f"{at:%B}", "clock": f"{at:%H:%M}"}
         days["tomorrow"] = f"{at + timedelta(days=1):%A}"
         if name == "ref":
             return f"{rng.randint(10, 99)}-{rng.randint(1000, 9999)}"
@@ -76,15 +95,10 @@ def filled(text: str, cast: Cast, at: datetime, rng: Random) -> str:
     return TEXT_SLOT.sub(lambda match: fill(match[1], match[2] or "") or match[0], text)
 
 
-def _drawn(name: str, low: int, high: int, rate: float, rng: Random) -> str | None:
-    if name == "n":
-        return str(rng.randint(low, high))
+def _worded(name: str, number: int, rate: float) -> str:
     if name == "time":
-        return f"{rng.randint(low, high):02d}:{5 * rng.randrange(12):02d}"
-    if name == "amount":
-        cents = rng.randint(low * 100, high * 100)
-        return money(cents, rate)
-    return None
+        return f"{number // 60:02d}:{number % 60:02d}"
+    return money(number, rate) if name == "amount" else str(number)
 
 
 def money(cents: int, rate: float) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from random import Random
 
 from bench.catalogue import Catalogue, Dimension, Scenario, Text
 from bench.catalogue.schema import StateCues, tells_the_end
-from bench.catalogue.texts import TEXT_SLOT, of_split
+from bench.catalogue.texts import of_split
 from bench.generation.authors import Author
-from bench.generation.filling import Cast, cast_of, filled
+from bench.generation.everyday import apportioned, everyday_events
+from bench.generation.life import Life, life_of
 from bench.generation.orders import RECORDS, beside_the_point, choices
-from bench.generation.placing import Days, Deck, Facts, moment
+from bench.generation.placing import Deck
 from bench.generation.spec import (
     DAYS,
     TASKS_FROM_DAY,
@@ -22,7 +23,6 @@ from bench.generation.spec import (
     Size,
     StatePeriod,
     Trait,
-    day_at,
     day_number,
 )
 
@@ -30,47 +30,21 @@ FIRST_RECORD = 5  # day; the last one stands before the first task
 TRIES = 8  # draws for one record that shows nothing, since in some scenarios everything is at stake
 
 
-@dataclass
-class _Life:
-    """What a history is made of: texts, days and names."""
-
-    deck: Deck
-    days: Days
-    cast: Cast
-
-    @property
-    def rng(self) -> Random:
-        return self.deck.rng
-
-    def apart(self, rng: Random) -> _Life:
-        """The same life with another stream of chance."""
-        return replace(self, deck=replace(self.deck, rng=rng))
-
-    def event(
-        self, day: int, text: Text, role: str, labels: tuple[str, str, str, str] = ("", "", "", ""), **given: str
-    ) -> Iterator[EventSpec]:
-        """The text on the nearest day that fits it, or nothing. ``labels``: dimension, value, group, why."""
-        dimension, value, group, why = labels
-        placed = self.days.place(day, text, group, exactly=role.startswith("state_"))
-        if placed is not None:
-            at = moment(placed, text, self.rng)
-            # Single spaces, as prompts show them: a text is known again by its letters.
-            words = " ".join(filled(fill_named(text.text, given), self.cast, at, self.rng).split())
-            yield EventSpec(at, text.channel.value, words, role, dimension, value, group, why)
-
-
-def deck_of(persona: PersonaSpec, rng: Random) -> Deck:
-    facts = {fact.value for fact in persona.person.tags}
-    voices = {"plain", rng.choice(("terse", "chatty", "formal", "no_caps"))} | facts & {"second_language"}
-    return Deck(Facts(set(facts), set(facts)), persona.split, frozenset(voices), rng)
-
-
 def make_history(
-    catalogue: Catalogue, size: Size, persona: PersonaSpec, noise: float, author: Author, rng: Random
+    catalogue: Catalogue,
+    size: Size,
+    persona: PersonaSpec,
+    noise: float,
+    author: Author,
+    holders: dict[str, list[str]],
+    rng: Random,
 ) -> tuple[EventSpec, ...]:
-    """Events in order of time. ``noise`` is the share of them that shows no preference of the persona, 0..1."""
+    """Events in order of time. ``noise`` is the share of them that shows no preference of the persona, 0..1.
+
+    ``holders``: see Deck; what this life is given is added.
+    """
     country = next(c for c in catalogue.countries if c.slug == persona.person.country)
-    life = _Life(deck_of(persona, rng), Days(persona.states), cast_of(persona.person, country, rng))
+    life = life_of(persona, country, holders, rng)
     signal = [event for period in persona.states for event in _state_events(period, life)]
     signal += [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, life)]
     signal += [event for order in persona.orders for event in _records(catalogue, persona, order, life)]
@@ -78,7 +52,7 @@ def make_history(
     idle = round(sum(event.role == "record" for event in signal) * noise / (1 - noise))
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
     apart = life.apart(Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
-    events = signal + _noise_events(catalogue, persona, silent, idle, apart)
+    events = signal + _noise_events(catalogue, persona, signal, silent, idle, apart)
     worded = [
         EventSpec(
             e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why
@@ -94,7 +68,7 @@ def _spread(texts: Sequence[Text], first: int, last: int, rng: Random) -> list[t
     return [(first + int(width * i + rng.random() * width), text) for i, text in enumerate(texts)]
 
 
-def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, life: _Life) -> Iterator[EventSpec]:
+def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, life: Life) -> Iterator[EventSpec]:
     dimension, deck, rng = catalogue.dimension(trait.dimension), life.deck, life.rng
     first, last = 5, DAYS - 40
     if trait.when:
@@ -120,7 +94,7 @@ def _trait_events(catalogue: Catalogue, size: Size, trait: Trait, life: _Life) -
             yield from life.event(day, text, "cue", (trait.dimension, value, "", ""))
 
 
-def _exclusions(dimension: Dimension, trait: Trait, life: _Life, first: int, last: int) -> Iterator[EventSpec]:
+def _exclusions(dimension: Dimension, trait: Trait, life: Life, first: int, last: int) -> Iterator[EventSpec]:
     """One or two texts against each value that is out, one of them before the first task. Nothing shows what holds."""
     for value in trait.ruled_out:
         texts = life.deck.draw(dimension.value(value).against, life.rng.randint(1, 2))
@@ -129,7 +103,7 @@ def _exclusions(dimension: Dimension, trait: Trait, life: _Life, first: int, las
             yield from life.event(life.rng.randint(first, end), text, "against", labels)
 
 
-def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: _Life) -> Iterator[EventSpec]:
+def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: Life) -> Iterator[EventSpec]:
     """Records of earlier choices, all before the first task."""
     scenario = catalogue.scenario(order.scenario)
     traits = {trait.dimension: trait for trait in persona.traits}
@@ -140,7 +114,7 @@ def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: _Li
         yield from _recorded(scenario, day, text, named, life, labels)
 
 
-def _idle_records(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
+def _idle_records(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life) -> list[EventSpec]:
     """Up to ``count`` records of the same look on the same days, with nothing at stake that the persona holds."""
     scenarios = [(d, s) for d in persona.domains for s in catalogue.domains[d].scenarios.values() if s.items]
     events: list[EventSpec] = []
@@ -160,7 +134,7 @@ def _recorded(
     day: int,
     text: Text,
     named: Mapping[str, str],
-    life: _Life,
+    life: Life,
     labels: tuple[str, str, str, str] | None = None,
 ) -> Iterator[EventSpec]:
     noun = scenario.items.noun if scenario.items else ""
@@ -174,7 +148,7 @@ def ordinal(day: int) -> str:
     return f"{day}{suffix}"
 
 
-def _state_events(period: StatePeriod, life: _Life) -> list[EventSpec]:
+def _state_events(period: StatePeriod, life: Life) -> list[EventSpec]:
     deck, rng = life.deck, life.rng
     cues = _one_telling(period.state.cues, deck)
     length = (period.end - period.start).days
@@ -207,13 +181,13 @@ def _one_telling(cues: StateCues, deck: Deck) -> StateCues:
     return cues.model_copy(update=told)
 
 
-def fill_named(text: str, slots: Mapping[str, str]) -> str:
-    """The text with each ``{slot}`` that has a filling; any other brace stays as it is."""
-    return TEXT_SLOT.sub(lambda match: slots.get(match[1], match[0]), text)
+def _noise_events(
+    catalogue: Catalogue, persona: PersonaSpec, signal: Sequence[EventSpec], count: int, records: int, life: Life
+) -> list[EventSpec]:
+    """A quarter distractors that look like cues, ``records`` that look like those of a choice, the rest everyday.
 
-
-def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, records: int, life: _Life) -> list[EventSpec]:
-    """A quarter distractors that look like cues, ``records`` that look like those of a choice, the rest everyday."""
+    Together they stand in the channels of the signal.
+    """
     deck, rng = life.deck, life.rng
     distractors = [
         (f"{domain}.{dimension.slug}", distractor)
@@ -230,37 +204,10 @@ def _noise_events(catalogue: Catalogue, persona: PersonaSpec, count: int, record
         labels = (reference, distractor.looks_like, distractor.kind.value, distractor.why)
         events += life.event(rng.randint(2, DAYS - 2), text, "distractor", labels)
     events += _idle_records(catalogue, persona, records, life)
-    by_domain = {slug: of_split(data.everyday, persona.split) for slug, data in catalogue.domains.items()}
-    events += _episodes(catalogue, persona, (count - len(events)) // 3, life)
-    own = [text for domain in persona.domains for text in by_domain[domain]]
-    everyday = deck.draw_from([*own, *of_split(catalogue.everyday, persona.split)], count - len(events))
-    if len(everyday) < count - len(events):
-        others = [text for slug, texts in by_domain.items() if slug not in persona.domains for text in texts]
-        everyday += deck.draw_from(others, count - len(events) - len(everyday))
-    for text in everyday:
-        events += life.event(rng.randint(1, DAYS - 1), text, "everyday")
-    return events
-
-
-def _episodes(catalogue: Catalogue, persona: PersonaSpec, count: int, life: _Life) -> list[EventSpec]:
-    """Small stories, at most ``count`` events of them."""
-    facts, rng, events = life.deck.facts, life.rng, list[EventSpec]()
-    fitting = [
-        episode
-        for data in catalogue.domains.values()
-        for episode in data.episodes.values()
-        if episode.split == persona.split and episode.open_to(frozenset(facts.always))
-    ]
-    rng.shuffle(fitting)
-    for episode in fitting:
-        first = rng.randint(2, DAYS - 40)
-        in_season = not episode.months or day_at(first).month in episode.months
-        if in_season and all(map(facts.suit, episode.events)) and len(events) + len(episode.events) <= count:
-            for event in episode.events:
-                low, high = (event.after, event.after) if isinstance(event.after, int) else event.after
-                facts.take(event)
-                events += life.event(first + rng.randint(low, high), event, "everyday")
-    return events
+    taken = Counter(event.channel for event in events)
+    wanted = apportioned(count, Counter(event.channel for event in signal))
+    open_ = {channel: max(0, wanted[channel] - taken[channel]) for channel in wanted}
+    return events + everyday_events(catalogue, persona, apportioned(count - len(events), open_), life)
 
 
 def _agrees(trait: Trait | None, value: str) -> bool:

@@ -10,6 +10,7 @@ from random import Random
 from bench.catalogue import Catalogue, Person
 from bench.catalogue.facts import Fact
 from bench.catalogue.people import Country, Occupation
+from bench.generation.changes import draw_changes
 
 PUPILS, STUDENTS, PENSIONERS = 3, 12, 24  # of 100; the others work
 _OLDEST = 90
@@ -53,6 +54,8 @@ def draw_person(catalogue: Catalogue, index: int, taken: set[str], rng: Random) 
     _habits(draft, age, country)
     job = f"retired {occupation.name}" if "retired" in draft.facts else occupation.name
     town = rng.choice(country.towns)
+    changes = draw_changes(catalogue, draft.facts, age, rng)
+    passing = {fact.value for change in changes for fact in change.before}
     return Person(
         slug=_slug(name),
         name=name,
@@ -65,7 +68,8 @@ def draw_person(catalogue: Catalogue, index: int, taken: set[str], rng: Random) 
         first_language=country.language,
         tech=rng.choices(("low", "medium", "high"), (60, 35, 5) if age >= 70 else (10, 50, 40))[0],
         habits=tuple(rng.sample(catalogue.habits, rng.randint(2, 3))),
-        tags=tuple(fact for fact in Fact if fact.value in draft.facts),
+        tags=tuple(fact for fact in Fact if fact.value in draft.facts - passing),
+        changes=changes,
         children=draft.children,
         gender="she" if she else "he",
     )

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import gcd
 from random import Random
 
-from bench.catalogue import Catalogue, Dimension, State, Text, Value
+from bench.catalogue import Catalogue, Dimension, Person, State, Text, Value
+from bench.catalogue.facts import Fact
 from bench.catalogue.schema import tells_the_end
 from bench.catalogue.texts import of_split
 from bench.generation.orders import draw_orders, ordered
@@ -25,11 +27,22 @@ Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 class Living:
     """What decides which texts a persona can be given: facts, and the split that it belongs to."""
 
-    facts: frozenset[str]
+    facts: frozenset[str]  # that hold all year
+    ever: frozenset[str]  # and those that hold at some time of it
     split: str
 
     def suited(self, texts: Iterable[Text]) -> list[Text]:
-        return [text for text in texts if text.suits(self.facts)]
+        return [text for text in texts if text.presumes <= self.facts and not self._excluded(text.excludes)]
+
+    def open(self, thing: Value | State) -> bool:
+        return thing.open_to(self.facts) and not self._excluded(thing.excludes)
+
+    def _excluded(self, facts: Iterable[Fact]) -> bool:
+        return any(fact.value in self.ever for fact in facts)
+
+
+def living(person: Person, split: str) -> Living:
+    return Living(frozenset(tag.value for tag in person.tags), person.ever, split)
 
 
 def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken: set[str], rng: Random) -> PersonaSpec:
@@ -40,7 +53,7 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     person = draw_person(catalogue, index, taken, rng)
     split = "dev" if index % 3 == 0 else "test"
     domains = _domains(catalogue, size, index)
-    tags = frozenset(tag.value for tag in person.tags)
+    own = living(person, split)
     traits, orders = list[Trait](), list[Order]()
     for domain in domains:
         data = catalogue.domains[domain]
@@ -49,7 +62,7 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
         for position, dimension in enumerate(ordered(tuple(data.dimensions.values()), drawn, size.dimensions, rng)):
             reference = f"{domain}.{dimension.slug}"
             kind = _CONSTANT if reference in within else position
-            trait = _trait(catalogue, domain, dimension, Living(tags, split), kind, held, rng)
+            trait = _trait(catalogue, domain, dimension, own, kind, held, rng)
             kept = any(order.kept == reference for order in drawn)
             traits.append(replace(trait, ruled_out=()) if kept else trait)
         orders += drawn
@@ -68,9 +81,13 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
 
 
 def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
-    """Rotates, so that every domain gets the same number of personas, in changing company."""
+    """Rotates, so that every domain gets the same number of personas, in changing company.
+
+    A step that divides the number of domains would give the same domains to several personas of one round.
+    """
     slugs = list(catalogue.domains)
-    step = 1 + (index // len(slugs)) % (len(slugs) - 1)
+    steps = [step for step in range(1, len(slugs)) if gcd(step, len(slugs)) == 1]
+    step = steps[(index // len(slugs)) % len(steps)]
     found: list[str] = []
     position = index
     while len(found) < min(size.domains, len(slugs)):
@@ -82,43 +99,43 @@ def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
 
 
 def _trait(
-    catalogue: Catalogue, domain: str, dimension: Dimension, living: Living, position: int, held: Held, rng: Random
+    catalogue: Catalogue, domain: str, dimension: Dimension, own: Living, position: int, held: Held, rng: Random
 ) -> Trait:
     reference = f"{domain}.{dimension.slug}"
     if position == 0 and dimension.conditions:
         condition = rng.choice(dimension.conditions)
         needs = catalogue.conditions[condition.when].needs
         sides = (dimension.value(slug) for slug in (condition.value, condition.otherwise))
-        if all(tag.value in living.facts for tag in needs) and all(side.open_to(living.facts) for side in sides):
+        if all(tag.value in own.facts for tag in needs) and all(own.open(side) for side in sides):
             return Trait(reference, condition.otherwise, when=condition.when, value_when=condition.value)
-    open_to = [value.slug for value in dimension.values if _can_show(value, living)]
+    open_to = [value.slug for value in dimension.values if _can_show(value, own)]
     if position == 1:
         possible = [
             drift
             for drift in dimension.drifts
-            if {drift.source, drift.target} <= set(open_to) and living.suited(dimension.reasons(drift, living.split))
+            if {drift.source, drift.target} <= set(open_to) and own.suited(dimension.reasons(drift, own.split))
         ]
         if possible:
             drift = rng.choice(possible)
             day = rng.randint(TASKS_FROM_DAY // 2, TASKS_FROM_DAY)
             changed = (START + timedelta(days=day)).date()
             return Trait(reference, drift.target, was=drift.source, changed_on=changed)
-    fewest = min(held[living.split, reference, value] for value in open_to)
-    value = rng.choice([v for v in open_to if held[living.split, reference, v] == fewest])
+    fewest = min(held[own.split, reference, value] for value in open_to)
+    value = rng.choice([v for v in open_to if held[own.split, reference, v] == fewest])
     others = [other for other in dimension.values if other.slug != value]
-    combined = all(_can_be_out(other, living) for other in others) and rng.random() < COMBINED
+    combined = all(_can_be_out(other, own) for other in others) and rng.random() < COMBINED
     return Trait(reference, value, ruled_out=tuple(other.slug for other in others) if combined else ())
 
 
-def _can_show(value: Value, living: Living) -> bool:
+def _can_show(value: Value, own: Living) -> bool:
     """A value whose cues presume what the persona is not (a tenant, a parent) is not theirs to hold."""
-    fitting = living.suited(of_split(value.cues, living.split))
-    return value.open_to(living.facts) and len(fitting) >= MIN_FITTING_CUES
+    fitting = own.suited(of_split(value.cues, own.split))
+    return own.open(value) and len(fitting) >= MIN_FITTING_CUES
 
 
-def _can_be_out(value: Value, living: Living) -> bool:
+def _can_be_out(value: Value, own: Living) -> bool:
     """A text against the value that anybody with these facts might write, in a voice that everybody has."""
-    return any(text.voice == "plain" for text in living.suited(of_split(value.against, living.split)))
+    return any(text.voice == "plain" for text in own.suited(of_split(value.against, own.split)))
 
 
 def _states(catalogue: Catalogue, size: Size, persona: PersonaSpec, rng: Random) -> tuple[StatePeriod, ...]:
@@ -155,10 +172,10 @@ def _bears(state: State, persona: PersonaSpec) -> bool:
 
 def _can_live(state: State, persona: PersonaSpec) -> bool:
     """True where the persona can be given a start from which the end can be worked out, and a course."""
-    living = Living(frozenset(tag.value for tag in persona.person.tags), persona.split)
-    opening = living.suited(of_split(state.cues.start, living.split))
+    own = living(persona.person, persona.split)
+    opening = own.suited(of_split(state.cues.start, own.split))
     dated = any(tells_the_end(text.text) for text in opening)
-    return state.open_to(living.facts) and dated and bool(living.suited(of_split(state.cues.course, living.split)))
+    return own.open(state) and dated and bool(own.suited(of_split(state.cues.course, own.split)))
 
 
 def _place(domain: str, state: State, chosen: list[StatePeriod], rng: Random) -> StatePeriod | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +13,8 @@ from bench.catalogue import Text
 from bench.catalogue.texts import of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
+MUCH = 9  # texts in common with another life, from which on others are handed out first
+FEW_HOLDERS = 8
 NEAR = 28  # days within which a text finds a day that fits it, else it is left out
 _WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 # A short form is a day where it is capitalised or a number follows: who sat in the sun names none, nor does "Sat down".
@@ -29,19 +31,49 @@ _IMPLIED = {"flies": {"away"}, "hosts": {"at_home"}, "works": {"not_away"}}
 _APART = ({"at_home", "away"}, {"away", "not_away"})
 
 
+@dataclass(frozen=True)
+class Turn:
+    """Facts that hold before a day, and others that hold from it on."""
+
+    day: int
+    before: frozenset[str]
+    after: frozenset[str]
+
+    def on(self, day: int) -> frozenset[str]:
+        return self.after if day >= self.day else self.before
+
+
 @dataclass
 class Facts:
-    """What holds all year (``always``) and what holds at some time of it (``ever``), as far as it is settled yet."""
+    """What holds all year (``always``) and what holds at some time of it (``ever``), as far as it is settled yet.
+
+    ``turns``: when facts change that do not hold all year.
+    """
 
     always: set[str]
     ever: set[str]
     presumed: set[str] = field(default_factory=set)
+    turns: tuple[Turn, ...] = ()
 
     def suit(self, text: Text) -> bool:
-        """A text that changes a fact comes too late where another text already leans on that fact."""
+        """On any day. A text that changes a fact comes too late where another text already leans on that fact."""
         excluded = {fact.value for fact in text.excludes}
-        changed = {fact.value for fact in text.sets} & (self.presumed - text.presumes)
-        return text.presumes <= self.always and not excluded & self.ever and not changed
+        return text.presumes <= self.always and not excluded & self.ever and not self._too_late(text)
+
+    def suit_some_day(self, text: Text) -> bool:
+        if not self.turns:
+            return self.suit(text)
+        passing = frozenset[str]().union(*(turn.before | turn.after for turn in self.turns))
+        excluded = {fact.value for fact in text.excludes}
+        steady = text.presumes - passing <= self.always and not excluded - passing & self.ever
+        on_a_day = any(allows(self.turns, day, text) for day in (0, *(turn.day for turn in self.turns)))
+        return steady and on_a_day and not self._too_late(text)
+
+    def on(self, day: int) -> frozenset[str]:
+        return frozenset(self.always).union(*(turn.on(day) for turn in self.turns))
+
+    def _too_late(self, text: Text) -> bool:
+        return bool({fact.value for fact in text.sets} & (self.presumed - text.presumes))
 
     def take(self, text: Text) -> None:
         self.presumed |= text.presumes | {fact.value for fact in text.excludes}
@@ -51,44 +83,88 @@ class Facts:
                 self.ever.add(fact.value)
 
 
+def allows(turns: Iterable[Turn], day: int, text: Text) -> bool:
+    """Whether what a text presumes of the facts that change is so on this day."""
+    excluded = {fact.value for fact in text.excludes}
+    for turn in turns:
+        holding, not_holding = turn.on(day), (turn.before | turn.after) - turn.on(day)
+        if text.presumes & not_holding or excluded & holding:
+            return False
+    return True
+
+
 @dataclass
 class Deck:
-    """Hands out texts that fit the persona and its split, none twice."""
+    """Hands out texts that fit the persona and its split, none twice, and first those that few other lives hold.
+
+    ``holders``: the lives of the dataset that hold a text; ``common``: how many of its texts this one has
+    in common with each of them.
+    """
 
     facts: Facts
     split: str
     voices: frozenset[str]
     rng: Random
+    holders: dict[str, list[str]] = field(default_factory=dict)
+    life: str = ""
+    some_day: bool = False  # whether a text will do that does not fit the whole year
     used: set[str] = field(default_factory=set)
+    common: Counter[str] = field(default_factory=Counter)
 
     def draw(self, texts: Iterable[Text], count: int) -> list[Text]:
-        """Up to ``count`` of a list's texts, those that presume something of the persona first among equals."""
+        """Up to ``count`` of a list's texts; of equally rare ones those first that presume something of the persona."""
         return self.draw_from(of_split(tuple(texts), self.split), count)
 
     def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
         """As ``draw``, from texts that are known to serve the split."""
-        fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and self.facts.suit(t)]
+        suit = self.facts.suit_some_day if self.some_day else self.facts.suit
+        fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and suit(t)]
         self.rng.shuffle(fresh)
-        fresh.sort(key=lambda t: not t.presumes)
+        fresh.sort(key=lambda t: (self.uses(t), not t.presumes))
         # Half of the draw prefers fitting texts; the rest is plain chance.
         head = fresh[: (count + 1) // 2]
         tail = fresh[len(head) :]
         self.rng.shuffle(tail)
+        tail.sort(key=self.uses)
         drawn: list[Text] = []
+        near: list[Text] = []
         for text in [*head, *tail]:
-            if len(drawn) < count and self.facts.suit(text):
-                self.facts.take(text)
-                drawn.append(text)
-        self.used.update(t.text for t in drawn)
+            if len(drawn) < count and suit(text):
+                if self.is_near(text):
+                    near.append(text)
+                else:
+                    drawn.append(self.hand_out(text))
+        for text in near:
+            if len(drawn) < count and suit(text):
+                drawn.append(self.hand_out(text))
         return drawn
+
+    def uses(self, text: Text) -> int:
+        return len(self.holders.get(text.text, ()))
+
+    def is_near(self, text: Text) -> bool:
+        """Whether it stands in a life that has much in common with this one. What many hold is near to all."""
+        holders = self.holders.get(text.text, ())
+        return len(holders) <= FEW_HOLDERS and any(self.common[life] >= MUCH for life in holders)
+
+    def hand_out(self, text: Text) -> Text:
+        self.facts.take(text)
+        self.used.add(text.text)
+        holders = self.holders.setdefault(text.text, [])
+        self.common.update(holders)
+        holders.append(self.life)
+        return text
 
 
 @dataclass
 class Days:
-    """What somebody does on each day, and what states forbid while they last."""
+    """What somebody does on each day, and what states and stories forbid while they last."""
 
     periods: tuple[StatePeriod, ...] = ()
+    holidays: frozenset[int] = frozenset()
+    turns: tuple[Turn, ...] = ()
     done: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    closed: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # what stories forbid
 
     def place(self, day: int, text: Text, group: str = "", *, exactly: bool = False) -> int | None:
         """The nearest day from ``day`` on, else before it, on which the text can stand; None where there is none.
@@ -98,19 +174,38 @@ class Days:
         near = (day,) if exactly else (*range(day, day + NEAR), *range(day - 1, day - NEAR, -1))
         found = next((d for d in near if 0 <= d < DAYS and self._fits(d, text, group, exactly=exactly)), None)
         if found is not None:
-            self.done[found] |= doing(text)
+            self.take(found, text)
         return found
+
+    def allows(self, day: int, text: Text) -> bool:
+        """Whether the text can stand on this very day."""
+        return 0 <= day < DAYS and self._fits(day, text, "", exactly=False)
+
+    def take(self, day: int, text: Text) -> None:
+        self.done[day] |= doing(text)
+
+    def close(self, days: range, activities: set[str]) -> bool:
+        """Forbids activities on these days, unless one is done on one of them already."""
+        if any(activities & self.done.get(day, set()) for day in days):
+            return False
+        for day in days:
+            self.closed[day] |= activities
+        return True
 
     def _fits(self, day: int, text: Text, group: str, *, exactly: bool) -> bool:
         doing_then = doing(text)
         if doing_then & self.barred(day) or any(pair <= doing_then | self.done.get(day, set()) for pair in _APART):
             return False
+        if exactly:
+            return True
         at = day_at(day)
-        return exactly or (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
+        open_ = allows(self.turns, day, text) and ("works" not in doing_then or day not in self.holidays)
+        return open_ and (at.weekday() in weekdays(text, group) and (not text.months or at.month in text.months))
 
     def barred(self, day: int) -> set[str]:
         on = day_at(day).date()
-        return {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
+        by_state = {activity.value for period in self.periods if period.holds(on) for activity in period.state.bars}
+        return by_state | self.closed.get(day, set())
 
 
 def doing(text: Text) -> set[str]:

@@ -140,6 +140,10 @@ def test_every_domain_has_tasks_of_nine_personas(starter: list[PersonaSpec]):
     assert set(personas.values()) == {9}
 
 
+def test_no_two_personas_of_a_starter_have_all_their_domains_in_common(starter: list[PersonaSpec]):
+    assert len({frozenset(persona.domains) for persona in starter}) == len(starter)
+
+
 def test_all_five_kinds_of_conflict_occur(starter: list[PersonaSpec]):
     assert set(summarise(starter)["conflicts"]) == {kind.value for kind in Conflict} - {""}
 

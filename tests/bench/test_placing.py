@@ -29,6 +29,15 @@ def test_a_text_that_presumes_what_is_not_so_is_never_drawn():
     assert {text.text for text in deck("garden", "parent").draw_from(texts, 9)} == {"a", "b", "c", "{child} sang"}
 
 
+def test_texts_that_fewer_lives_hold_are_drawn_first():
+    texts = [note(f"text {n}") for n in range(12)]
+    holders: dict[str, list[str]] = {}
+    for life in range(6):
+        Deck(Facts(set(), set()), "test", frozenset({"plain"}), Random(life), holders, str(life)).draw_from(texts, 4)
+    # Six lives of four out of twelve: each stands in two of them.
+    assert {text: len(lives) for text, lives in holders.items()} == {text.text: 2 for text in texts}
+
+
 def test_a_fact_that_a_text_ends_carries_no_text_afterwards():
     life = deck("car")
     assert life.draw_from([note("sold the old thing", needs=["car"], sets={"car": False})], 1)
