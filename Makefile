@@ -58,7 +58,7 @@ screenshots: setup browser ## the pictures of the README, from the running demo 
 	@$(PY) tools/screenshots.py
 
 texts: setup ## what recurs in the authored texts: openings, endings, runs of words, names, numbers, looks by role
-	@$(PY) -m bench.catalogue.recurring $(DOMAINS)
+	@$(PY) -m bench.catalogue.recurring_texts $(DOMAINS)
 
 vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
 	@$(PY) -m bench.embedding.save_vectors bench/data/vectors.npz

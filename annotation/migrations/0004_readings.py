@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotation', '0003_set_aside'),
-        ('bench', '0023_errata_retire_checkpoints'),
+        ('bench', '0024_errata_retire_checkpoints'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.catalogue.asking import typed_faults
 from bench.catalogue.changes import LifeChange
 from bench.catalogue.episodes import Episode
 from bench.catalogue.people import Country, Occupation
+from bench.catalogue.regularities import Regularity
 from bench.catalogue.routines import Routine
 from bench.catalogue.scenario import Scenario
 from bench.catalogue.schema import (
@@ -59,6 +61,7 @@ class DomainData:
     scenarios: dict[str, Scenario]
     everyday: tuple[Text, ...]
     episodes: dict[str, Episode] = field(default_factory=dict)
+    regularities: dict[str, Regularity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,18 @@ class Catalogue:
         domain, slug = reference.split(".", 1)
         return self.domains[domain].scenarios[slug]
 
+    @property
+    def regularities(self) -> dict[str, Regularity]:
+        """By reference, "<domain>.<slug>"."""
+        return {f"{d}.{slug}": one for d, data in self.domains.items() for slug, one in data.regularities.items()}
+
     def counts(self) -> dict[str, int]:
         scenarios = [s for data in self.domains.values() for s in data.scenarios.values()]
         return {
             "domains": len(self.domains),
             "scenarios": len(scenarios),
             "dimensions": sum(len(data.dimensions) for data in self.domains.values()),
+            "regularities": len(self.regularities),
             "api_scenarios": sum(s.action == "call_api" for s in scenarios),
         }
 
@@ -190,6 +199,7 @@ def _load_domain(reader: _Reader, slug: str) -> DomainData:
         scenarios=reader.folder(Scenario, f"{slug}/scenarios"),
         everyday=reader.list_of(Text, f"{slug}/everyday.yaml"),
         episodes=reader.folder(Episode, f"{slug}/episodes"),
+        regularities=reader.folder(Regularity, f"{slug}/regularities"),
     )
 
 
@@ -213,6 +223,7 @@ def _cross_faults(catalogue: Catalogue, *, complete: bool) -> list[str]:
             faults += _state_faults(f"{slug}/states/{state.slug}.yaml", state, catalogue, complete)
         for scenario in data.scenarios.values():
             faults += _scenario_faults(f"{slug}/scenarios/{scenario.slug}.yaml", scenario, catalogue, complete)
+        faults += typed_faults(slug, catalogue.domains)
         faults += _condition_faults(slug, data)
     faults += _routine_faults(catalogue)
     faults += _repeated_texts(catalogue)
@@ -354,5 +365,8 @@ def all_texts(catalogue: Catalogue) -> Iterator[tuple[str, Text]]:
         for scenario in data.scenarios.values():
             records = scenario.items.record if scenario.items else ()
             yield from ((f"{slug}/scenarios/{scenario.slug}.yaml", record) for record in records)
+        for regularity in data.regularities.values():
+            place = f"{slug}/regularities/{regularity.slug}.yaml"
+            yield from ((place, text) for text in (*regularity.texts, *regularity.contrast))
         for episode in data.episodes.values():
             yield from ((f"{slug}/episodes/{episode.slug}.yaml", event) for event in episode.events)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from bench.catalogue.facts import Fact
+from bench.catalogue.regularities import Typed
 from bench.catalogue.texts import (
     SLOT,
     Authored,
@@ -116,7 +117,10 @@ class Request(Authored):
 
 
 class Scenario(Authored):
-    """``why``: for each dimension why it matters for these requests, as a stranger would say. Nobody is shown it."""
+    """``why``: for each dimension why it matters for these requests, as a stranger would say. Nobody is shown it.
+
+    ``regularities``: those whose value the action names.
+    """
 
     slug: Slug
     name: Prose
@@ -129,6 +133,7 @@ class Scenario(Authored):
     preferences: dict[DimensionRef, dict[Slug, Prose]] = {}
     checkpoints: tuple[Prose, ...] = ()
     why: dict[DimensionRef, Prose] = {}
+    regularities: dict[DimensionRef, Typed] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> Scenario:
@@ -141,13 +146,16 @@ class Scenario(Authored):
         _check_call_api(self) if self.action == "call_api" else _check_generate(self)
         if len(self.dimensions) < MIN_PREFERENCES:
             raise ValueError(f"{len(self.dimensions)} preferences decide something; at least {MIN_PREFERENCES}")
+        asked = [*self.dimensions, *self.regularities]
         for reference in (dropped for request in self.requests for dropped in request.drops):
-            if reference not in self.dimensions:
-                raise ValueError(f"a request drops {reference!r}; decided are {', '.join(self.dimensions)}")
+            if reference not in asked:
+                raise ValueError(f"a request drops {reference!r}; decided are {', '.join(asked)}")
         if self.why and (unsaid := set(self.dimensions) - self.why.keys()):
             raise ValueError(f"why says nothing of {min(unsaid)!r}, which decides something")
-        if beside := self.why.keys() - set(self.dimensions):
-            raise ValueError(f"why names {min(beside)!r}; decided are {', '.join(self.dimensions)}")
+        if beside := self.why.keys() - set(asked):
+            raise ValueError(f"why names {min(beside)!r}; decided are {', '.join(asked)}")
+        for reference, typed in self.regularities.items():
+            _only_slots(typed.checkpoint, slots | {"value", "tolerance", "cur"}, f"regularities: {reference}")
         return self
 
     @property

@@ -33,6 +33,14 @@ def store_catalogue(catalogue: Catalogue) -> dict[str, int | str]:
                 data_version=version,
                 defaults={"name": dimension.name, "question": dimension.question, "options": options},
             )
+        for regularity in data.regularities.values():
+            words = {
+                "name": regularity.name,
+                "question": regularity.question,
+                "options": [],
+                "answer": regularity.answer,
+            }
+            Dimension.objects.get_or_create(domain=domain, slug=regularity.slug, data_version=version, defaults=words)
         for scenario in data.scenarios.values():
             Scenario.objects.get_or_create(
                 domain=domain,

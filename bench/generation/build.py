@@ -71,6 +71,7 @@ def canonical(persona: PersonaSpec) -> dict[str, Any]:
         "background": persona.person.model_dump(mode="json"),
         "traits": [vars(trait) | {"changed_on": str(trait.changed_on or "")} for trait in persona.traits],
         "orders": [vars(order) for order in persona.orders],
+        "habits": [vars(habit) for habit in persona.habits],
         "states": [{"state": p.key, "start": str(p.start), "end": str(p.end)} for p in persona.states],
         "events": [vars(event) | {"occurred_at": event.occurred_at.isoformat()} for event in persona.events],
         "tasks": [_canonical_task(task) for task in persona.tasks],
@@ -252,6 +253,8 @@ def _write_checkpoints(task: Task, spec: TaskSpec, events: Sequence[Event]) -> N
             losing_values=list(c.losing_values),
             conflict=c.conflict,
             tier=c.tier,
+            answer=c.answer,
+            tolerance=c.tolerance,
         )
         for position, c in enumerate(spec.checkpoints)
     )

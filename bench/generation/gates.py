@@ -88,10 +88,12 @@ def _blind(dataset: Dataset, tasks: Sequence[Task]) -> Iterator[Gate]:
     descriptions = descriptions_of(dataset)
     asked = [(task, odds_without_history(task), questions_of(task, descriptions)) for task in tasks]
     told = [q.name for _, odds, questions in asked for pk, q in questions.items() if odds[pk] in (0.0, 1.0)]
+    told += [_name(c) for t, odds, _ in asked for c in t.checkpoints.all() if c.answer and odds[c.pk] > 0]
     count = sum(len(odds) for _, odds, _ in asked)
     yield none_of("preferences that the ideal reader settles without history", told, count)
     found = _mean([_mean(list(odds.values())) for _, odds, _ in asked])
-    chance = _mean([_mean([q.chance for q in questions.values()]) for _, _, questions in asked])
+    # A typed answer has no options to pick from, so its chance is 0.
+    chance = _mean([sum(q.chance for q in questions.values()) / max(1, len(odds)) for _, odds, questions in asked])
     limit = f"at most {NEAR_CHANCE} from chance, {chance:.4f}"
     name = "preference satisfaction of the ideal reader without history"
     yield Gate(name, round(found, 4), limit, count, abs(found - chance) <= NEAR_CHANCE)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from bench.catalogue import Catalogue, Dimension, Scenario, Text
-from bench.catalogue.schema import StateCues, tells_the_end
+from bench.catalogue.schema import Distractor, StateCues, tells_the_end
 from bench.catalogue.texts import of_split
 from bench.generation.authors import Author
 from bench.generation.everyday import apportioned, everyday_events
-from bench.generation.life import Life, life_of
-from bench.generation.orders import RECORDS, beside_the_point, choices
+from bench.generation.life import Labels, Life, life_of
+from bench.generation.orders import RECORDS, beside_the_point, choices, without_stake
 from bench.generation.placing import Deck
+from bench.generation.recurring import contrast_events, habit_events
 from bench.generation.spec import (
     DAYS,
     TASKS_FROM_DAY,
@@ -27,7 +28,7 @@ from bench.generation.spec import (
 )
 
 FIRST_RECORD = 5  # day; the last one stands before the first task
-TRIES = 8  # draws for one record that shows nothing, since in some scenarios everything is at stake
+TRIES = 8  # draws for one record that shows nothing, since two of the same choice would be one too many
 
 
 def make_history(
@@ -48,11 +49,10 @@ def make_history(
     signal = [event for period in persona.states for event in _state_events(period, life)]
     signal += [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, life)]
     signal += [event for order in persona.orders for event in _records(catalogue, persona, order, life)]
-    silent = round(len(signal) * noise / (1 - noise))
-    idle = round(sum(event.role == "record" for event in signal) * noise / (1 - noise))
+    signal += [event for habit in persona.habits for event in habit_events(catalogue, habit, life)]
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
     apart = life.apart(Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
-    events = signal + _noise_events(catalogue, persona, signal, silent, idle, apart)
+    events = signal + _noise_events(catalogue, persona, signal, noise, apart)
     worded = [
         EventSpec(
             e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why
@@ -115,17 +115,22 @@ def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: Lif
 
 
 def _idle_records(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life) -> list[EventSpec]:
-    """Up to ``count`` records of the same look on the same days, with nothing at stake that the persona holds."""
-    scenarios = [(d, s) for d in persona.domains for s in catalogue.domains[d].scenarios.values() if s.items]
+    """Up to ``count`` records of the same look on the same days, of choices in which the persona holds nothing."""
+    scenarios = [
+        (scenario, pairs)
+        for domain, data in catalogue.domains.items()
+        for scenario in data.scenarios.values()
+        if (pairs := without_stake(scenario, domain, persona))
+    ]
     events: list[EventSpec] = []
     named_before: set[tuple[str, str]] = set()
     for _ in range(TRIES * count if scenarios else 0):
-        domain, scenario = life.rng.choice(scenarios)
-        for text, named in beside_the_point(scenario, domain, persona, life.rng):
-            day, sides = life.rng.randint(FIRST_RECORD, TASKS_FROM_DAY), (named["chosen"], named["passed"])
-            if len(events) < count and sides not in named_before:
-                named_before.add(sides)
-                events += _recorded(scenario, day, text, named, life)
+        scenario, pairs = life.rng.choice(scenarios)
+        text, named = beside_the_point(scenario, pairs, persona.split, life.rng)
+        day, sides = life.rng.randint(FIRST_RECORD, TASKS_FROM_DAY), (named["chosen"], named["passed"])
+        if len(events) < count and sides not in named_before:
+            named_before.add(sides)
+            events += _recorded(scenario, day, text, named, life)
     return events
 
 
@@ -135,7 +140,7 @@ def _recorded(
     text: Text,
     named: Mapping[str, str],
     life: Life,
-    labels: tuple[str, str, str, str] | None = None,
+    labels: Labels | None = None,
 ) -> Iterator[EventSpec]:
     noun = scenario.items.noun if scenario.items else ""
     role = "everyday" if labels is None else "record"
@@ -182,34 +187,43 @@ def _one_telling(cues: StateCues, deck: Deck) -> StateCues:
 
 
 def _noise_events(
-    catalogue: Catalogue, persona: PersonaSpec, signal: Sequence[EventSpec], count: int, records: int, life: Life
+    catalogue: Catalogue, persona: PersonaSpec, signal: Sequence[EventSpec], noise: float, life: Life
 ) -> list[EventSpec]:
-    """A quarter distractors that look like cues, ``records`` that look like those of a choice, the rest everyday.
+    """A quarter distractors that look like cues, records that look like those of choices and of habits, and the rest.
 
     Together they stand in the channels of the signal.
     """
-    deck, rng = life.deck, life.rng
-    distractors = [
-        (f"{domain}.{dimension.slug}", distractor)
-        for domain in persona.domains
-        for dimension in catalogue.domains[domain].dimensions.values()
-        for distractor in of_split(dimension.distractors, persona.split)
-        if not _agrees(persona.trait(f"{domain}.{dimension.slug}"), distractor.looks_like)
-    ]
-    by_text = {distractor.text: (reference, distractor) for reference, distractor in distractors}
-    drawn = deck.draw_from([distractor for _, distractor in distractors], count // 4)
+    count = round(len(signal) * noise / (1 - noise))
+    roles = Counter(event.role for event in signal)
+    idle, alike = (round(roles[role] * noise / (1 - noise)) for role in ("record", "regular"))
     events: list[EventSpec] = []
-    for text in drawn:
-        reference, distractor = by_text[text.text]
-        labels = (reference, distractor.looks_like, distractor.kind.value, distractor.why)
-        events += life.event(rng.randint(2, DAYS - 2), text, "distractor", labels)
-    events += _idle_records(catalogue, persona, records, life)
+    for distractor, labels in _distractors(catalogue, persona, count // 4, life.deck):
+        events += life.event(life.rng.randint(2, DAYS - 2), distractor, "distractor", labels)
+    events += _idle_records(catalogue, persona, idle, life)
+    events += contrast_events(catalogue, persona, alike // 2, life)
     taken = Counter(event.channel for event in events)
     wanted = apportioned(count, Counter(event.channel for event in signal))
     open_ = {channel: max(0, wanted[channel] - taken[channel]) for channel in wanted}
     return events + everyday_events(catalogue, persona, apportioned(count - len(events), open_), life)
 
 
-def _agrees(trait: Trait | None, value: str) -> bool:
-    """A distractor that looks like what holds anyway would not mislead anybody."""
-    return trait is not None and value in {trait.value, trait.value_when}
+def _distractors(catalogue: Catalogue, persona: PersonaSpec, count: int, deck: Deck) -> list[tuple[Distractor, Labels]]:
+    """Up to ``count`` with their labels, of all values alike whatever the persona holds, so counting them says nothing.
+
+    In rounds over dimensions and the values that they look like, so that no value comes twice before each came once.
+    """
+    groups: dict[tuple[str, str], list[Distractor]] = {}
+    for domain in persona.domains:
+        for dimension in catalogue.domains[domain].dimensions.values():
+            for distractor in of_split(dimension.distractors, persona.split):
+                groups.setdefault((f"{domain}.{dimension.slug}", distractor.looks_like), []).append(distractor)
+    found: list[tuple[Distractor, Labels]] = []
+    waiting = list(groups.items())
+    while waiting and len(found) < count:
+        deck.rng.shuffle(waiting)
+        before, waiting = waiting, []
+        for group in before:
+            drawn = deck.draw_from(group[1], 1) if len(found) < count else []
+            found += [(one, (*group[0], one.kind.value, one.why)) for one in drawn]
+            waiting += [group] if drawn else []
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 
@@ -71,20 +71,24 @@ def choices(catalogue: Catalogue, order: Order, traits: Mapping[str, Trait], rng
         yield {"chosen": "; ".join(chosen), "passed": "; ".join(passed)}
 
 
-def beside_the_point(
-    scenario: Scenario, domain: str, persona: PersonaSpec, rng: Random
-) -> Iterator[tuple[ChoiceRecord, dict[str, str]]]:
-    """A record that shows nothing of the persona: neither thing has what they hold, in either of the two fields."""
+def without_stake(scenario: Scenario, domain: str, persona: PersonaSpec) -> list[tuple[str, str]]:
+    """Pairs of which the persona holds nothing at any time, so that whatever a record of them names tells nothing.
+
+    Records that named only what somebody does not hold would leave what they do hold by exclusion.
+    """
     pairs = contestable(scenario, domain, persona.split)
-    texts = of_split(scenario.items.record if scenario.items else (), persona.split)
-    if not pairs:
-        return
+    return [pair for pair in pairs if not any(_is_held(persona, dimension) for dimension in pair)]
+
+
+def beside_the_point(
+    scenario: Scenario, pairs: Sequence[tuple[str, str]], split: str, rng: Random
+) -> tuple[ChoiceRecord, dict[str, str]]:
+    """A record about one of the ``pairs``, with any two options of each."""
     options = _options(scenario, set(rng.choice(pairs)))
-    free = {d: [v for v in found if v not in _meant(persona, d)] for d, found in options.items()}
-    if all(len(values) > 1 for values in free.values()):
-        drawn = {d: rng.sample(values, 2) for d, values in free.items()}
-        sides = ("; ".join(options[d][drawn[d][side]] for d in options) for side in (0, 1))
-        yield rng.choice(texts), dict(zip(("chosen", "passed"), sides, strict=True))
+    drawn = {d: rng.sample(list(found), 2) for d, found in options.items()}
+    sides = ("; ".join(options[d][drawn[d][side]] for d in options) for side in (0, 1))
+    texts = of_split(scenario.items.record if scenario.items else (), split)
+    return rng.choice(texts), dict(zip(("chosen", "passed"), sides, strict=True))
 
 
 def _options(scenario: Scenario, pair: set[str]) -> dict[str, Mapping[str, str]]:
@@ -92,8 +96,7 @@ def _options(scenario: Scenario, pair: set[str]) -> dict[str, Mapping[str, str]]
     return {f.dimension: f.options or {} for f in scenario.decided_fields.values() if f.dimension in pair}
 
 
-def _meant(persona: PersonaSpec, dimension: str) -> set[str]:
-    """The values that somebody could take for the persona's own at some time of the year."""
-    trait = persona.trait(dimension)
-    by_state = {e.value for p in persona.states for e in p.state.effects if e.dimension == dimension}
-    return by_state | ({trait.value, trait.was, trait.value_when} - {""} if trait else set())
+def _is_held(persona: PersonaSpec, dimension: str) -> bool:
+    """Whether a preference or a state of the persona says anything of the dimension."""
+    states = (effect.dimension for period in persona.states for effect in period.state.effects)
+    return persona.trait(dimension) is not None or dimension in states

@@ -13,6 +13,7 @@ from bench.catalogue import Catalogue, Dimension, Person, State, Text, Value
 from bench.catalogue.facts import Fact
 from bench.catalogue.schema import tells_the_end
 from bench.catalogue.texts import of_split
+from bench.generation.habits import draw_habits
 from bench.generation.orders import draw_orders, ordered
 from bench.generation.people import draw_person
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, Order, PersonaSpec, Size, StatePeriod, Trait
@@ -77,7 +78,8 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
         states=(),
         orders=tuple(orders),
     )
-    return replace(persona, states=_states(catalogue, size, persona, rng))
+    states = _states(catalogue, size, persona, rng)
+    return replace(persona, states=states, habits=draw_habits(catalogue, persona, rng))
 
 
 def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:

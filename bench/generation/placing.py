@@ -10,7 +10,7 @@ from datetime import datetime
 from random import Random
 
 from bench.catalogue import Text
-from bench.catalogue.texts import of_split
+from bench.catalogue.texts import AnyText, of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
 MUCH = 9  # texts in common with another life, from which on others are handed out first
@@ -115,7 +115,7 @@ class Deck:
         """Up to ``count`` of a list's texts; of equally rare ones those first that presume something of the persona."""
         return self.draw_from(of_split(tuple(texts), self.split), count)
 
-    def draw_from(self, texts: Iterable[Text], count: int) -> list[Text]:
+    def draw_from(self, texts: Iterable[AnyText], count: int) -> list[AnyText]:
         """As ``draw``, from texts that are known to serve the split."""
         suit = self.facts.suit_some_day if self.some_day else self.facts.suit
         fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and suit(t)]
@@ -126,8 +126,8 @@ class Deck:
         tail = fresh[len(head) :]
         self.rng.shuffle(tail)
         tail.sort(key=self.uses)
-        drawn: list[Text] = []
-        near: list[Text] = []
+        drawn: list[AnyText] = []
+        near: list[AnyText] = []
         for text in [*head, *tail]:
             if len(drawn) < count and suit(text):
                 if self.is_near(text):
@@ -147,7 +147,7 @@ class Deck:
         holders = self.holders.get(text.text, ())
         return len(holders) <= FEW_HOLDERS and any(self.common[life] >= MUCH for life in holders)
 
-    def hand_out(self, text: Text) -> Text:
+    def hand_out(self, text: AnyText) -> AnyText:
         self.facts.take(text)
         self.used.add(text.text)
         holders = self.holders.setdefault(text.text, [])
@@ -238,3 +238,9 @@ def moment(day: int, text: Text, rng: Random) -> datetime:
     else:
         low, high = _PARTS[text.hours] if text.hours else _HOURS.get(text.channel, (7, 22))
     return day_at(day, rng.randint(low, high), rng.randint(0, 59))
+
+
+def at_clock(at: datetime, clock: str) -> datetime:
+    """The same day at "18:05"; as it is without a clock."""
+    hour, _, minute = clock.partition(":")
+    return at.replace(hour=int(hour), minute=int(minute)) if clock else at

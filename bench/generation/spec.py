@@ -64,6 +64,14 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Habit:
+    """A regularity and the person's own value of it: euros, a number, minutes after midnight, a weekday from 0."""
+
+    regularity: str
+    value: float
+
+
+@dataclass(frozen=True)
 class StatePeriod:
     domain: str
     state: State
@@ -101,6 +109,8 @@ class CheckpointSpec:
     conflict: str = ""
     tier: str = ""
     evidence: tuple[int, ...] = ()  # positions in the persona's events
+    answer: str = ""  # of a regularity: amount, number, time or weekday
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -127,13 +137,14 @@ class PersonaSpec:
     events: tuple[EventSpec, ...] = ()
     tasks: tuple[TaskSpec, ...] = field(default=())
     orders: tuple[Order, ...] = ()
+    habits: tuple[Habit, ...] = ()
 
     def trait(self, dimension: str) -> Trait | None:
         return next((trait for trait in self.traits if trait.dimension == dimension), None)
 
     @cached_property
     def shown(self) -> dict[str, tuple[int, ...]]:
-        """Dimension, and state ("<domain>.<slug>") -> positions of the events that show it, distractors left out."""
+        """Dimension, habit and state ("<domain>.<slug>") -> positions of the events that show it, no distractors."""
         found: dict[str, list[int]] = {}
         for position, event in enumerate(self.events):
             key = event.group if event.role.startswith("state_") else event.dimension

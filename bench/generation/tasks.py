@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from math import fsum
 from random import Random
@@ -13,6 +13,7 @@ from typing import Any
 from bench.catalogue import Catalogue, Scenario
 from bench.catalogue.scenario import Request
 from bench.catalogue.texts import SLOT
+from bench.generation.habits import KINDS, TypedAnswer, asked_habits
 from bench.generation.histories import ordinal
 from bench.generation.mix import Balance
 from bench.generation.orders import RECORDS
@@ -30,6 +31,7 @@ from bench.generation.spec import (
     day_number,
 )
 from bench.generation.world import build_world, tool_specs
+from bench.grading.normalise import MEASURED
 
 CANDIDATES = 160
 MIN_PREFERENCES = 3
@@ -44,6 +46,7 @@ class Candidate:
     slots: dict[str, Any]
     resolved: dict[str, Resolved]
     left_out: frozenset[str] = frozenset()  # dimensions that are settled and not checked
+    typed: Mapping[str, TypedAnswer] = field(default_factory=dict)  # of regularities, by reference
     contested: tuple[Order, ...] = ()  # which of two preferences gives way here, and is not checked
 
     @property
@@ -115,9 +118,14 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candi
         found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
         if found is not None and found.value in scenario.options(dimension):
             resolved[dimension] = found
+    habits = [one for one in asked_habits(catalogue, persona, scenario, as_of) if one[0] not in request.drops]
+    resolved |= {reference: found for reference, _, found in habits}
+    typed = {reference: answer for reference, answer, _ in habits}
     orders = _contested(persona, scenario, resolved, as_of)
     resolved |= {order.kept: contest(persona, order, resolved, as_of) for order in orders}
-    task = Candidate(f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved, contested=orders)
+    task = Candidate(
+        f"{domain}.{scenario.slug}", scenario, request, as_of, slots, resolved, typed=typed, contested=orders
+    )
     return task if len(task.checkable) >= MIN_PREFERENCES else None
 
 
@@ -260,8 +268,20 @@ def _text_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
     preferences = [
         _preference(candidate, dimension, scenario.preferences[dimension][resolved.value], None)
         for dimension, resolved in candidate.asked.items()
+        if dimension in scenario.preferences
     ]
-    return (*task, *preferences)
+    return (*task, *preferences, *_typed_checkpoints(candidate))
+
+
+def _typed_checkpoints(candidate: Candidate) -> Iterator[CheckpointSpec]:
+    for reference, typed in candidate.scenario.regularities.items():
+        if reference in candidate.asked:
+            answer, rule = candidate.typed[reference], None
+            if typed.parameter:
+                rule = {"argument": typed.parameter, "equals": answer.plain, "type": KINDS[answer.answer]}
+                rule |= {"within": float(answer.tolerance)} if rule["type"] in MEASURED else {}
+            made = _preference(candidate, reference, answer.fill(typed.checkpoint), rule)
+            yield replace(made, answer=answer.answer, tolerance=float(answer.tolerance))
 
 
 def _call_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
@@ -283,7 +303,7 @@ def _call_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
         found += _decided(candidate, decided, {"argument": name, "type": "string"})
     for name, decided_field in scenario.decided_fields.items():
         found += _decided(candidate, decided_field, {"item_field": name, "item_argument": item})
-    return tuple(found)
+    return (*found, *_typed_checkpoints(candidate))
 
 
 def _decided(candidate: Candidate, decided: Any, rule: dict[str, Any]) -> list[CheckpointSpec]:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from bench.catalogue import Scenario
+from bench.catalogue.regularities import WEEKDAYS
 from bench.catalogue.scenario import ItemField, Lookup, Parameter
 from bench.catalogue.texts import SLOT
 from bench.generation.spec import Order
@@ -25,11 +26,16 @@ def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     if scenario.tools is None:
         return ()
     lookups = [_spec(lookup, commits=False) for lookup in scenario.tools.lookups]
-    return (*lookups, _spec(scenario.tools.commit, commits=True))
+    typed = frozenset(one.parameter for one in scenario.regularities.values() if one.parameter)
+    return (*lookups, _spec(scenario.tools.commit, commits=True, typed=typed))
 
 
-def _spec(tool: Lookup, *, commits: bool) -> dict[str, Any]:
-    properties = {name: _property(parameter) for name, parameter in tool.parameters.items()}
+def _spec(tool: Lookup, *, commits: bool, typed: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """``typed``: parameters that take what a regularity says."""
+    properties = {
+        name: _typed(parameter) if name in typed else _property(parameter)
+        for name, parameter in tool.parameters.items()
+    }
     required = [name for name, parameter in tool.parameters.items() if commits and not parameter.optional]
     return {
         "name": tool.name,
@@ -58,6 +64,14 @@ def _property(parameter: Parameter) -> dict[str, Any]:
     if parameter.enum:
         schema["enum"] = list(parameter.enum)
     return schema
+
+
+def _typed(parameter: Parameter) -> dict[str, Any]:
+    """A natural type, from which nothing follows; null as in ``_property``."""
+    schema: dict[str, Any] = {"type": [parameter.type, "null"], "description": parameter.description}
+    if parameter.format:
+        return {**schema, "format": parameter.format}
+    return {**schema, "enum": [*WEEKDAYS, None]} if parameter.type == "string" else schema
 
 
 def build_world(

@@ -20,8 +20,10 @@ class Ambiguous(ValueError):
     """The value can be read in two ways that differ (03/04/2026, or 1.250 as a thousand or as one and a quarter)."""
 
 
+_DAY_S = 24 * 3600
 LONGEST = 200  # characters of a date, time or number
-TYPES = ("date", "time", "integer", "number", "string", "boolean", "list")
+TYPES = ("date", "time", "integer", "number", "string", "boolean", "list", "weekday")
+MEASURED = ("time", "integer", "number")  # types of which two values lie some way apart
 
 _TRUE, _FALSE = {"true", "yes", "y", "1", "on"}, {"false", "no", "n", "0", "off"}
 _WORD_LIST = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -86,9 +88,24 @@ def normalise(value: object, kind: str, *, as_of: datetime, unit: str = "", unor
         return _number(value, unit, whole=kind == "integer")
     if kind == "boolean":
         return _boolean(value)
+    if kind == "weekday":
+        return _weekday(value)
     if kind == "string":
         return normalise_text(value)
     raise ValueError(f"unknown type {kind!r} in a rule; there are {', '.join(TYPES)}")
+
+
+def close(one: Hashable, other: Hashable, kind: str, within: Decimal) -> bool:
+    """Whether two forms of ``normalise`` lie ``within`` of each other: minutes of a time, else units of a number.
+
+    Times go round midnight. Of other types, and where nothing lies within, only equal forms are close.
+    """
+    if kind == "time" and isinstance(one, int) and isinstance(other, int):
+        apart = abs(one - other)
+        return min(apart, _DAY_S - apart) <= within * 60
+    if kind in MEASURED and isinstance(one, tuple) and isinstance(other, tuple):
+        return bool(one[0] == other[0] and abs(one[1] - other[1]) <= within)
+    return one == other
 
 
 def normalise_text(value: object) -> str:
@@ -122,6 +139,14 @@ def _boolean(value: object) -> bool:
     if text in _TRUE | _FALSE:
         return text in _TRUE
     raise Unreadable(f"{value!r} is neither true nor false")
+
+
+def _weekday(value: object) -> int:
+    """Monday is 0."""
+    named = _WEEKDAYS.fullmatch(_plain(value).rstrip(".").removesuffix("s")) or _WEEKDAYS.fullmatch(_plain(value))
+    if not named:
+        raise Unreadable(f"{value!r} is not a day of the week")
+    return ("mon", "tue", "wed", "thu", "fri", "sat", "sun").index(named[1][:3])
 
 
 def _number(value: object, unit: str, *, whole: bool) -> tuple[str, Decimal]:

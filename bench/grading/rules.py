@@ -9,8 +9,9 @@ A rule is JSON, one of::
     {"committed": tool}                      that the call was made at all
 
 Optional keys of the first four: ``type`` (date, time, integer, number,
-string, boolean, list; else taken from the expected value), ``unordered``,
-``unit``, ``required`` (true unless given), ``default`` (what a missing
+string, boolean, list, weekday; else taken from the expected value),
+``within`` (how far a time, in minutes, or a number may lie from the value
+that it equals), ``unordered``, ``unit``, ``required`` (true unless given), ``default`` (what a missing
 argument that is not required means).
 
 Only accepted committing calls reach a rule, so read-only calls can't hurt.
@@ -22,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from typing import TypedDict
 
-from bench.grading.normalise import TYPES, Ambiguous, Unreadable, normalise, normalise_text, same_text
+from bench.grading.normalise import MEASURED, TYPES, Ambiguous, Unreadable, close, normalise, normalise_text, same_text
 from bench.grading.types import VerdictValue
 
 # A rule as it is stored. ``validate`` says which keys go together.
@@ -39,6 +41,7 @@ Rule = TypedDict(
         "equals": object,
         "in": Sequence[object],
         "type": str,
+        "within": float,
         "unordered": bool,
         "unit": str,
         "required": bool,
@@ -113,6 +116,10 @@ def validate(rule: Rule) -> None:
         raise ValueError(f"'in' is a non-empty list; got {rule['in']!r}")
     if "item_field" in rule and "item_argument" not in rule:
         raise ValueError(f"a rule on an item names the 'item_argument' that chooses it; got {dict(rule)}")
+    if "within" in rule and ("equals" not in rule or rule.get("type") not in MEASURED or not rule["within"] >= 0):
+        raise ValueError(
+            f"'within' is 0 or more and goes with 'equals' and a type of {', '.join(MEASURED)}: {dict(rule)}"
+        )
     if rule.get("type", TYPES[0]) not in TYPES:
         raise ValueError(f"unknown type {rule['type']!r} in a rule; there are {', '.join(TYPES)}")
 
@@ -148,6 +155,10 @@ def _compare(rule: Rule, what: str, value: object, as_of: datetime) -> RuleVerdi
         return RuleVerdict(VerdictValue.CANNOT_JUDGE, f"{what}: {error}")
     except Unreadable as error:
         return RuleVerdict(VerdictValue.FAIL, f"{what}: {error}; {expected} expected")
+    if "within" in rule:
+        within = Decimal(str(rule["within"]))
+        right = close(actual, allowed[0], kind, within)
+        return _verdict(right, f"{what} is {value!r}", f"{expected} expected, within {within.normalize():f}")
     return _verdict(actual in allowed, f"{what} is {value!r}", f"{expected} expected")
 
 

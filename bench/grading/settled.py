@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from agents.contract import Evidence
 from agents.toolkit.rendering import evidence_lines, now_line, one_line, section
+from bench.generation.habits import agrees
 from bench.generation.spec import Tier
 from bench.models import Checkpoint, CheckpointKind, Task
+from bench.reader import typed
 from bench.reader.faults import Dials
 from bench.reader.labels import meanings
 from bench.reader.prompt import read
 from bench.reader.view import View
+
+
+def is_value(checkpoint: Checkpoint, value: str) -> bool:
+    """Whether a value is the checkpoint's, of a typed answer within its tolerance."""
+    if checkpoint.answer:
+        return agrees(checkpoint.answer, value, checkpoint.value, Decimal(str(checkpoint.tolerance)))
+    return value == checkpoint.value
 
 
 def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
@@ -21,8 +31,7 @@ def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
     settled where they also show that it goes first. None where the task has no preference checkpoint. What a method
     made of the events plays no part.
     """
-    preferences = Checkpoint.objects.filter(retired=False, task=task, kind=CheckpointKind.PREFERENCE)
-    checkpoints = list(preferences.values_list("dimension", "value", "tier"))
+    checkpoints = list(Checkpoint.objects.filter(retired=False, task=task, kind=CheckpointKind.PREFERENCE))
     if not checkpoints:
         return None
     sections = {
@@ -35,7 +44,9 @@ def settled_share(task: Task, evidence: Sequence[Evidence]) -> float | None:
     ideal = View(prompt, Dials(), meanings)
     first = {one for one, _ in ideal.orders}
     settled = (
-        ideal.settled(dimension) == value and (tier != Tier.CONTESTED or dimension in first)
-        for dimension, value, tier in checkpoints
+        is_value(c, typed.settled(ideal, c.dimension))
+        if c.answer
+        else ideal.settled(c.dimension) == c.value and (c.tier != Tier.CONTESTED or c.dimension in first)
+        for c in checkpoints
     )
     return sum(settled) / len(checkpoints)

@@ -37,7 +37,10 @@ class Dimension(models.Model):
     slug = models.SlugField()
     name = models.CharField(max_length=80)
     question = models.TextField()
-    options = models.JSONField(help_text="[{slug, label, description}], public")
+    options = models.JSONField(help_text="[{slug, label, description}], public; none of a regularity")
+    answer = models.CharField(
+        max_length=8, blank=True, default="", help_text="of a regularity: amount, number, time or weekday"
+    )
     data_version = models.CharField(max_length=12)
 
     objects = Versioned.as_manager()

@@ -69,6 +69,7 @@ class EventRole(models.TextChoices):
     CONDITION = "condition", "conditional cue"
     DRIFT = "drift", "reason for a change"
     AGAINST = "against", "rules a value out"
+    REGULAR = "regular", "one of the records of a habit"
     RECORD = "record", "an earlier choice between two preferences"
     STATE_START = "state_start", "start of a state"
     STATE_COURSE = "state_course", "course of a state"

@@ -51,6 +51,10 @@ class Checkpoint(models.Model):
     losing_values = models.JSONField(default=list, help_text="values that held once or hold elsewhere")
     conflict = models.CharField(max_length=20, blank=True, default="")
     tier = models.CharField(max_length=10, blank=True, default="", help_text="of a preference: how much settles it")
+    answer = models.CharField(
+        max_length=8, blank=True, default="", help_text="of a regularity: amount, number, time or weekday"
+    )
+    tolerance = models.FloatField(default=0.0, help_text="how far such an answer may lie from the value")
     evidence = models.ManyToManyField(Event, related_name="+", blank=True)
     retired = models.BooleanField(default=False, help_text="found wrong: asked of nobody, counted nowhere")
 

@@ -170,4 +170,8 @@ def _records(name: str, table: Table, files: set[str]) -> dict[str, Any]:
 
 
 def _type(table: Table, column: str) -> str:
-    return "sc:Integer" if column in table.numbers else "sc:Boolean" if column in table.switches else "sc:Text"
+    if column in table.numbers:
+        return "sc:Integer"
+    if column in table.fractions:
+        return "sc:Float"
+    return "sc:Boolean" if column in table.switches else "sc:Text"

@@ -165,7 +165,9 @@ def _catalogue(dataset: Dataset, rows: list[Row]) -> dict[str, Scenario]:
         domain, slug = row["reference"].split(".")
         Dimension.objects.get_or_create(
             domain=domains[domain], slug=slug, data_version=dataset.data_version,
-            defaults={"name": row["name"], "question": row["words"], "options": row["options"]},
+            defaults={
+                "name": row["name"], "question": row["words"], "options": row["options"], "answer": row["answer"],
+            },
         )  # fmt: skip
     found = {}
     for row in by_kind["scenario"]:
@@ -203,9 +205,9 @@ def _events(personas: Mapping[str, Persona], tables: Tables) -> dict[tuple[str, 
 def _checkpoints(
     dataset: Dataset, tasks: Mapping[str, Task], events: Mapping[tuple[str, int], Event], rows: list[Row]
 ) -> None:
-    names = ("position", "kind", "text", "rule", "dimension", "value", "losing_values", "conflict", "tier", "retired")
+    kept = TABLES["gold_checkpoints"].columns.keys() - {"task", "evidence"}
     made = Checkpoint.objects.bulk_create(
-        (Checkpoint(task=tasks[row["task"]], **{name: row[name] for name in names}) for row in rows), batch_size=5000
+        (Checkpoint(task=tasks[row["task"]], **{name: row[name] for name in kept}) for row in rows), batch_size=5000
     )
     through = Checkpoint.evidence.through
     through.objects.bulk_create(

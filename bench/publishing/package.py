@@ -65,7 +65,11 @@ def as_parquet(table: Table, rows: Iterable[Row]) -> bytes:
 
 
 def _type(table: Table, name: str) -> pa.DataType:
-    return pa.int64() if name in table.numbers else pa.bool_() if name in table.switches else pa.string()
+    if name in table.numbers:
+        return pa.int64()
+    if name in table.fractions:
+        return pa.float64()
+    return pa.bool_() if name in table.switches else pa.string()
 
 
 def _cell(table: Table, name: str, value: Any) -> Any:

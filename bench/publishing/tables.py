@@ -21,6 +21,7 @@ class Table:
     rows: Callable[[Dataset], Iterable[Row]]
     json: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
+    fractions: frozenset[str] = frozenset()
     switches: frozenset[str] = frozenset()
 
 
@@ -34,7 +35,8 @@ def _catalogue(dataset: Dataset) -> Iterator[Row]:
     of_version = {"data_version": dataset.data_version}
     for dimension in Dimension.objects.filter(**of_version).select_related("domain").order_by("domain__slug", "slug"):
         domains[dimension.domain.slug] = dimension.domain
-        yield _entry("dimension", dimension.reference, dimension.name, dimension.question, "", dimension.options)
+        row = _entry("dimension", dimension.reference, dimension.name, dimension.question, "", dimension.options)
+        yield {**row, "answer": dimension.answer}
     for scenario in Scenario.objects.filter(**of_version).select_related("domain").order_by("domain__slug", "slug"):
         domains[scenario.domain.slug] = scenario.domain
         yield _entry("scenario", str(scenario), scenario.name, scenario.summary, scenario.action_kind, [])
@@ -50,6 +52,7 @@ def _entry(kind: str, reference: str, name: str, words: str, action_kind: str, o
         "words": words,
         "action_kind": action_kind,
         "options": options,
+        "answer": "",
     }
 
 
@@ -131,6 +134,8 @@ def _checkpoints(dataset: Dataset) -> Iterator[Row]:
                 "losing_values": checkpoint.losing_values,
                 "conflict": checkpoint.conflict,
                 "tier": checkpoint.tier,
+                "answer": checkpoint.answer,
+                "tolerance": checkpoint.tolerance,
                 "retired": checkpoint.retired,
                 "evidence": sorted(event.position for event in checkpoint.evidence.all()),
             }
@@ -146,6 +151,7 @@ PUBLIC: Mapping[str, Table] = {
             "words": "a domain's or scenario's summary, a dimension's question",
             "action_kind": "of a scenario: generate (a text) or call_api",
             "options": "of a dimension: id, label and description of each value",
+            "answer": "of a dimension with typed answers: amount, number, time or weekday",
         },
         _catalogue,
         json=frozenset({"options"}),
@@ -229,12 +235,15 @@ GOLD: Mapping[str, Table] = {
             "losing_values": "values that held once or hold elsewhere",
             "conflict": "why the obvious reading would be wrong",
             "tier": "how much of the history settles it",
+            "answer": "of a typed answer: amount, number, time or weekday",
+            "tolerance": "how far such an answer may lie from the value",
             "retired": "found wrong; counted in no score",
             "evidence": "positions of the gold events",
         },
         _checkpoints,
         json=frozenset({"rule", "losing_values", "evidence"}),
         numbers=frozenset({"position"}),
+        fractions=frozenset({"tolerance"}),
         switches=frozenset({"retired"}),
     ),
 }

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.contract import JSON
+from bench.reader import typed
 from bench.reader.knowledge import DAY, Asked, named_day, sentence, wording
 from bench.reader.orders import insisted
 from bench.reader.view import View, pick
@@ -61,6 +62,8 @@ def arguments(view: View, tool: JSON) -> JSON:
 
 
 def _argument(view: View, tool: str, name: str, schema: JSON) -> object:
+    if reference := typed.takes(view, tool, name):
+        return typed.argument(view, reference)
     known = _known_argument(view, tool, name, schema) if view.asked else None
     if known is not None or (view.asked and _null_wanted(view, tool, name)):
         return known
@@ -176,7 +179,7 @@ def write(view: View) -> str:
     scenario = view.asked.scenario
     fixed = [fill(text, view.asked.words) for text in scenario.checkpoints]
     wanted = [option_line(view, d, view.chosen(d)) for d in scenario.dimensions]
-    return "\n".join([*unlabelled(view), *fixed, *wanted])
+    return "\n".join([*unlabelled(view), *fixed, *wanted, *typed.lines(view)])
 
 
 def option_line(view: View, dimension: str, value: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from agents.contract import JSON
 from bench.generation.resolve import NOT
+from bench.reader import typed
 from bench.reader.acting import arguments, look_ups, next_call, notes_on, unlabelled, write
 from bench.reader.faults import Dials
 from bench.reader.judging import verdicts
@@ -108,7 +109,7 @@ def _aspects(view: View) -> list[JSON]:
         {"name": dimensions()[d].name, "behaviours": [" ".join(v.description.split()) for v in dimensions()[d].values]}
         for d in view.dimensions
     ]
-    return own + [{"name": name, "behaviours": behaviours} for name, behaviours in BEYOND.items()]
+    return own + typed.aspects(view) + [{"name": name, "behaviours": behaviours} for name, behaviours in BEYOND.items()]
 
 
 def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
@@ -139,7 +140,7 @@ def _constraints(view: View, fields: frozenset[str]) -> list[JSON]:
             for value, found in view.excluded(dimension).items()
             if (dimension, value, True) not in given
         ]
-    rows += order_rows(view)
+    rows += [*order_rows(view), *typed.rows(view)]
     return [{name: value for name, value in row.items() if name in fields} for row in rows]
 
 
@@ -184,7 +185,7 @@ def _points(view: View) -> list[JSON]:
         said = [(sentence(d, value), view.evidence(d))] if value else []
         said = said or [(f"{OUT}{sentence(d, out)}", found) for out, found in view.excluded(d).items()]
         rows += [{"text": text, "evidence": [k.label for k in found if k.label][:4]} for text, found in said]
-    return rows
+    return rows + typed.points(view)
 
 
 def _planned(view: View) -> list[str]:
@@ -210,6 +211,9 @@ def _checks(view: View) -> list[JSON]:
     draft = view.prompt.sections.get("Draft", "")
     rows = []
     for label, text in view.prompt.labelled("Checks"):
+        if row := typed.check(view, label, text):
+            rows.append(row)
+            continue
         found = [option for option in told(text, tuple(dimensions())) if option[0] in view.dimensions]
         met, where = "not_applicable", ""
         for dimension, value in found[:1]:
@@ -240,7 +244,7 @@ def _text(view: View) -> str:
     wanted = view.prompt.sections.get("Answer", "")
     if wanted.startswith("Notes") or ("Request" not in view.prompt.sections and view.asked is None):
         latest = {note(known.shown).rpartition(" [")[0]: note(known.shown) for known in view.known}
-        lines = [line for line in latest.values() if line]
+        lines = [line for line in latest.values() if line] + typed.notes(view)
         return "\n".join(unlabelled(view) + lines) or "I can help with that once I know the request and the evidence."
     if view.asked and view.asked.scenario.action == "call_api":
         return "\n".join([*unlabelled(view), *notes_on(view)]) or "Nothing in the evidence settles this."

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from agents.contract import JSON
+from bench.reader import typed
 from bench.reader.faults import Dials
 from bench.reader.knowledge import Option, catalogue, template
 from bench.reader.prompt import Prompt
@@ -42,6 +43,8 @@ def _candidate(body: str) -> str:
 
 def _right(point: str, candidate: str) -> tuple[bool, str]:
     """A preference: the text serves this option and no other. Anything else: what the request fixes is in the text."""
+    if (typed_answer := typed.judged(point, candidate)) is not None:
+        return typed_answer
     for pattern, option, among in _points():
         match = pattern.fullmatch(point)
         if match and option:

@@ -61,7 +61,7 @@ class View:
     @cached_property
     def known(self) -> list[Known]:
         """The texts of the prompt that are understood, some of them wrongly."""
-        read = ((known, self._understood(known)) for known in self.history)
+        read = ((known, self._understood(known)) for known in self.history if known.shown.role != "regular")
         return [replace(known, shown=shown) for known, shown in read if shown is not None]
 
     def _understood(self, known: Known) -> Shown | None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from bench.catalogue.words import content_stems
+from bench.reader import typed
 from bench.reader.knowledge import Option, dimensions, said_of, sentence
 from bench.reader.orders import heard
 
@@ -25,7 +26,7 @@ _CLAUSE = re.compile(r"[,.:;!?()\n]|\b(?:but|and then|instead)\b", re.IGNORECASE
 
 def told(text: str, among: Sequence[str]) -> list[Option]:
     """The options that a constraint or a note states: those whose own sentence stands in it, else the likeliest one."""
-    if heard(text):
+    if heard(text) or typed.heard(text):
         return []
     own = [(dimension, value) for dimension in among for value in _stated(text, dimension)]
     if own:

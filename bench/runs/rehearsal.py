@@ -11,7 +11,9 @@ from agents.contract import JSON, Action, Limits, Reply, ToolCall, ToolSpec
 from agents.registry import resolve
 from bench.grading import judges, rules
 from bench.grading.judges import JudgedCheckpoint
+from bench.grading.settled import is_value
 from bench.models import Checkpoint, CheckpointKind, Task
+from bench.reader import typed
 from bench.reader.acting import likely_items, same
 from bench.reader.answers import answer, reply, view_of
 from bench.reader.faults import MODELS, OFFLINE, Dials
@@ -122,6 +124,8 @@ def odds_without_history(task: Task) -> dict[int, float]:
 
 def _odds(checkpoint: Checkpoint, view: View) -> float:
     rule = checkpoint.rule or {}
+    if checkpoint.answer:  # nobody guesses among values that nobody offers
+        return float(is_value(checkpoint, typed.kept(view, checkpoint.dimension)))
     if "item_field" in rule:
         likely = [view.prompt.items[key].get(rule["item_field"]) for key in likely_items(view)]
         met = [same(value, rule["equals"]) for value in likely]

@@ -90,26 +90,45 @@ def test_each_of_two_dimensions_goes_first_in_some_lives(starter: list[PersonaSp
     assert len(both) > 10
 
 
-def test_as_many_records_show_nothing_and_none_of_them_names_what_the_person_holds(
+def test_as_many_records_show_nothing_and_are_of_choices_in_which_the_person_holds_nothing(
     starter: list[PersonaSpec], catalogue: Catalogue
 ):
-    """Noise is half of a history, so of the records too; a few find no day or no choice without a stake."""
+    """Noise is half of a history, so of the records too; a few find no day. What they never named would be told."""
     shapes = record_openings(catalogue)
     telling = idle = 0
     for persona in starter:
-        held = {
+        held = {t.dimension for t in persona.traits} | {e.dimension for p in persona.states for e in p.state.effects}
+        options = [
             option
-            for domain in persona.domains
-            for scenario in catalogue.domains[domain].scenarios.values()
+            for data in catalogue.domains.values()
+            for scenario in data.scenarios.values()
             for field in scenario.decided_fields.values()
-            if (trait := persona.trait(field.dimension or "")) and (option := (field.options or {}).get(trait.value))
-        }
+            if field.dimension in held
+            for option in (field.options or {}).values()
+        ]
         for event in persona.events:
             telling += event.role == "record"
             if event.role == "everyday" and "; " in event.text and event.text.startswith(shapes):
                 idle += 1
-                assert not [option for option in held if f"{option};" in event.text or f"; {option}" in event.text]
+                assert not [one for one in options if f"{one};" in event.text or f"; {one}" in event.text]
     assert 0.8 <= idle / telling <= 1.2
+
+
+def test_distractors_look_like_what_holds_as_often_as_like_anything_else(
+    starter: list[PersonaSpec], catalogue: Catalogue
+):
+    """Over values that a distractor of the split looks like; those of a dimension come once before one comes twice."""
+    agreeing = expected = 0.0
+    for persona in starter:
+        drawn = [event for event in persona.events if event.role == "distractor"]
+        for event in drawn:
+            trait = persona.trait(event.dimension)
+            if trait and not trait.when and not trait.was:
+                agreeing += event.value == trait.value
+                expected += 1 / len(catalogue.dimension(event.dimension).values)
+        counts = Counter((event.dimension, event.value) for event in drawn)
+        assert max(counts.values()) == 1
+    assert 0.7 <= agreeing / expected <= 1.3
 
 
 def record_openings(catalogue: Catalogue) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import Prefetch
 
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, Persona, Split, Task
+from bench.reader.knowledge import catalogue
 
 SHOWING = frozenset({"cue", "condition", "drift"})  # roles of texts that show a value
 TELLING = SHOWING | {"against"}  # and of those that rule one out
@@ -62,6 +63,7 @@ class Content:
     records: tuple[Record, ...]
     questions: tuple[Question, ...]
     descriptions: Mapping[str, Mapping[str, str]]  # dimension -> value -> public words
+    worded: Mapping[tuple[str, str], str] = field(default_factory=dict)  # dimension, words of an option -> value
 
     def records_of(self, split: str) -> list[Record]:
         return [record for record in self.records if record.split == split]
@@ -94,7 +96,16 @@ def read_content(dataset: Dataset) -> Content:
         .order_by("persona__slug", "slug")
     )
     questions = tuple(question for task in tasks for question in questions_of(task, descriptions).values())
-    return Content(tuple(_records(dataset)), questions, descriptions)
+    return Content(tuple(_records(dataset)), questions, descriptions, _worded(descriptions))
+
+
+def _worded(descriptions: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], str]:
+    """Values by their public words and by those of all tools and items; of words that have changed nothing is known."""
+    found = {(d, words): value for d, values in descriptions.items() for value, words in values.items()}
+    for scenario in (scenario for data in catalogue().domains.values() for scenario in data.scenarios.values()):
+        for decided in (*scenario.decided_parameters.values(), *scenario.decided_fields.values()):
+            found |= {(decided.dimension or "", words): value for value, words in (decided.options or {}).items()}
+    return found
 
 
 def descriptions_of(dataset: Dataset) -> dict[str, dict[str, str]]:
@@ -113,9 +124,9 @@ def _records(dataset: Dataset) -> Iterator[Record]:
 
 
 def questions_of(task: Task, descriptions: Mapping[str, Mapping[str, str]]) -> dict[int, Question]:
-    """Checkpoint -> the question that it is."""
+    """Checkpoint -> the question that it is. What wants a typed answer offers nothing to choose from and is none."""
     checkpoints = list(task.checkpoints.all())
-    preferences = [c for c in checkpoints if c.kind == CheckpointKind.PREFERENCE]
+    preferences = [c for c in checkpoints if c.kind == CheckpointKind.PREFERENCE and not c.answer]
     fields = {c.rule["item_field"] for c in preferences if c.rule and "item_field" in c.rule}
     items = tuple({name: str(item.get(name)) for name in fields} for item in _fitting(task, checkpoints))
     facts = _facts(task.persona)

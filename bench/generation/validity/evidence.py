@@ -7,8 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bench.catalogue.regularities import WEEKDAYS
+from bench.generation.habits import settle
 from bench.generation.resolve import Shown, choose, life_shown
 from bench.generation.validity.gate import Gate, none_of
+from bench.grading.settled import is_value
 from bench.models import Checkpoint, Dataset, Event
 from bench.reader.knowledge import Asked, catalogue, understand
 from bench.reader.labels import meanings
@@ -38,9 +41,9 @@ def evidence_gates(dataset: Dataset, preferences: Sequence[Checkpoint]) -> list[
         gold = {event.pk for event in checkpoint.evidence.all()}
         name = f"{task.slug}: {checkpoint.text}"
         alone, without = [s.shown for s in before if s.event in gold], [s.shown for s in before if s.event not in gold]
-        if _settled(checkpoint, asked[task.pk], alone) != checkpoint.value:
+        if not is_value(checkpoint, _settled(checkpoint, asked[task.pk], alone)):
             short.append(name)
-        if _settled(checkpoint, asked[task.pk], without) == checkpoint.value:
+        if is_value(checkpoint, _settled(checkpoint, asked[task.pk], without)):
             spare.append(name)
     return [
         none_of("preferences that their gold events alone do not settle", short, len(preferences)),
@@ -58,13 +61,17 @@ def read_lives(dataset: Dataset) -> dict[int, list[Seen]]:
     lives: dict[int, list[Seen]] = defaultdict(list)
     for persona, pk, at, text in events:
         one, on = known[text], at.date()
-        shown = Shown(on, one.role, one.dimension, one.value, one.group, one.ends.get(on))
+        value = f"{on:%A}" if one.role == "regular" and one.value in WEEKDAYS else one.value
+        shown = Shown(on, one.role, one.dimension, value, one.group, one.ends.get(on))
         lives[persona].append(Seen(pk, at, shown))
     return lives
 
 
 def _settled(checkpoint: Checkpoint, asked: Asked | None, shown: Iterable[Shown]) -> str:
     """The value that these events leave for what is asked, "" for none."""
+    if checkpoint.answer:
+        regularity = catalogue().regularities[checkpoint.dimension]
+        return settle(regularity, [one.value for one in shown if one.role == "regular"])
     today = checkpoint.task.as_of.date()
     trait, states = life_shown(shown, checkpoint.dimension, catalogue())
     day, context = (asked.day, asked.context) if asked else (today, "")

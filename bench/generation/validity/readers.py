@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.generation.validity.content import Content, read_content
 from bench.generation.validity.options import option_readers
 from bench.generation.validity.shortcut import Shortcut
+from bench.generation.validity.silence import least_named
 from bench.generation.validity.telling import telling_readers
 from bench.generation.validity.texts import text_readers
 from bench.generation.validity.values import value_readers
@@ -17,4 +18,5 @@ def read_shortcuts(dataset: Dataset) -> list[Shortcut]:
 
 def shortcuts_of(content: Content) -> list[Shortcut]:
     """In a fixed order."""
-    return [*value_readers(content), *option_readers(content), *telling_readers(content), *text_readers(content)]
+    of_noise = [least_named(content), *telling_readers(content)]
+    return [*value_readers(content), *option_readers(content), *of_noise, *text_readers(content)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.catalogue.recurring import Line, lines, looks, main, recurring
+from bench.catalogue.recurring_texts import Line, lines, looks, main, recurring
 
 
 def said(*texts, role="cue"):

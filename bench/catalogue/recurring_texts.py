@@ -1,4 +1,4 @@
-"""`python -m bench.catalogue.recurring [domain ...]`: what recurs in the authored texts.
+"""`python -m bench.catalogue.recurring_texts [domain ...]`: what recurs in the authored texts.
 
 For whoever writes the next one: openings, endings, runs of five words, names and numbers that stand in several texts,
 and how length and punctuation differ by role. It names places and judges nothing.

@@ -25,7 +25,7 @@ DROP FUNCTION bench_no_score_of_retired();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('bench', '0022_dataset_versions_keep_their_checks'),
+        ('bench', '0023_answers_of_regularities'),
     ]
 
     operations = [
