@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.models import Model
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,16 @@ def patiently(work: Callable[[], Result], *, said: Callable[[str], None] = log.w
                 connection.close()
         time.sleep(pause)
         pause = min(LONGEST_PAUSE_S, pause * 2)
+
+
+def count_rows(*models: type[Model]) -> None:
+    """Tell the planner how many rows there are now, after many were written at once.
+
+    Until PostgreSQL looks by itself, it plans for the few that there were, and reads the whole of one table for each row
+    of another.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(connection.ops.quote_name(model._meta.db_table) for model in models)}")
 
 
 def first_line(error: Exception) -> str:

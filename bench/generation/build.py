@@ -16,6 +16,7 @@ from django.db import transaction
 
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
+from bench.database import count_rows
 from bench.generation.authors import Author, author_of, procedural_author
 from bench.generation.histories import make_history
 from bench.generation.personas import Held, make_persona
@@ -135,6 +136,7 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
         scenarios = {str(s): s for s in of_version.select_related("domain")}
         for persona in personas:
             _write_persona(dataset, persona, scenarios)
+    count_rows(Persona, Event, EventLabel, Task, Checkpoint, Checkpoint.evidence.through)
     return dataset
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from bench.database import count_rows
 from bench.importers.locomo import Dialogue
 from bench.models import Dataset, Event, Persona
 from bench.names import check_slug, slugs_for
@@ -136,6 +137,7 @@ def write_histories(name: str, source: str, histories: Mapping[str, Sequence[Imp
         )
         for persona, slug in sorted(slugs_for(histories).items()):
             _write(dataset, slug, persona, histories[persona])
+    count_rows(Persona, Event)
     return dataset
 
 

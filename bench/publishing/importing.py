@@ -14,6 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from bench.database import count_rows
 from bench.models import (
     Checkpoint,
     Dataset,
@@ -114,6 +115,7 @@ def import_dataset(package: Package, *, name: str = "") -> Dataset:
         _write(dataset, package.tables)
     except (KeyError, TypeError, ValueError) as error:
         raise PackageError(f"the tables do not fit together: {error!r}") from error
+    count_rows(Persona, Event, EventLabel, Task, Checkpoint, Checkpoint.evidence.through)
     for table, rows in package.tables.items():
         if lines(_compared(TABLES[table].rows(dataset))) != lines(_compared(rows)):
             raise PackageError(f"{table}.jsonl would not be exported as it was read; export_dataset did not write it")
