@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -72,7 +73,7 @@ def test_rhythms_come_on_their_days():
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 99))
 def test_what_comes_every_few_days_keeps_its_gaps(low: int, more: int, seed: int):
     days = occurrences(routine(rhythm={"every": [low, low + more]}), Random(seed))
-    assert all(low <= after - before <= low + more for before, after in zip(days, days[1:], strict=False))
+    assert all(low <= after - before <= low + more for before, after in pairwise(days))
     assert all(0 <= day < DAYS for day in days)
 
 
