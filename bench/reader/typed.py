@@ -40,7 +40,7 @@ def said(reference: str, value: str) -> str:
 
 def heard(text: str) -> Value | None:
     match = _SAID.search(text)
-    reference = _by_name().get(match[1].strip()) if match else None
+    reference = _by_name().get(match[1].strip().removeprefix("- ")) if match else None
     return (reference, match[2]) if match and reference else None
 
 
