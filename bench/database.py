@@ -59,7 +59,7 @@ def patiently(work: Callable[[], Result], *, said: Callable[[str], None] = log.w
 def count_rows(*models: type[Model]) -> None:
     """Tell the planner how many rows there are now, after many were written at once.
 
-    Until PostgreSQL looks by itself, it plans for the few that there were, and reads the whole of one table for each row
+    Until PostgreSQL looks by itself, it plans for the few that there were, and reads one table whole for each row
     of another.
     """
     with connection.cursor() as cursor:

@@ -36,4 +36,7 @@ class Episode(Authored):
             low, high = (event.after, event.after) if isinstance(event.after, int) else event.after
             if not 0 <= low <= high <= 120:
                 raise ValueError(f"after: {event.after} is no day or range of days within 0 to 120")
+            barred = [activity.value for activity in event.does if activity in self.bars]
+            if barred:
+                raise ValueError(f"bars {barred[0]!r}, which its own event does: {event.text!r}")
         return self

@@ -23,7 +23,7 @@ BEGINNINGS = 12  # days on which a story may begin, one of which has to fit all 
 
 def everyday_events(catalogue: Catalogue, persona: PersonaSpec, room: Mapping[str, int], life: Life) -> list[EventSpec]:
     """``room``: how many records of each channel there are to be, so that no channel tells that nothing is shown."""
-    events = list(_changes(catalogue, persona.person, life))
+    events = list(_changes(catalogue, persona.person, life)) if any(room.values()) else []
     events += _stories(catalogue, persona, sum(room.values()) // STORIES, life)
     events += _recurring(catalogue, persona, _left(room, events), life)
     events += _about_nothing(catalogue, persona, _left(room, events), life)
@@ -68,6 +68,7 @@ def _stories(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life)
     for episode in fitting:
         if len(episode.events) <= count and all(map(life.deck.facts.suit, episode.events)):
             told = _told(episode, life)
+            life.deck.facts.lean_on((*episode.needs, *episode.excludes))
             count -= len(told)
             yield from told
 
@@ -120,15 +121,20 @@ def _recurring(catalogue: Catalogue, persona: PersonaSpec, room: dict[str, int],
 
 def _has(routine: Routine, persona: PersonaSpec, life: Life) -> bool:
     here = not routine.countries or persona.person.country in routine.countries
+    days = (0, *(turn.day for turn in life.deck.facts.turns))
+    return here and any(_comes(routine, day, life) for day in days)
+
+
+def _comes(routine: Routine, day: int, life: Life) -> bool:
     facts = life.deck.facts
-    return here and any(routine.open_to(facts.on(day)) for day in (0, *(turn.day for turn in facts.turns)))
+    return routine.open_to(facts.on(day)) and not {fact.value for fact in routine.excludes} & facts.begun
 
 
 def _recorded(routine: Routine, text: Text, count: int, life: Life) -> Iterator[EventSpec]:
     """``count`` of the times that a routine comes in the year, less those that leave no record."""
-    facts = life.deck.facts
     days = [day for day in occurrences(routine, life.rng) if life.rng.random() >= routine.skipped]
-    days = [day for day in days if routine.open_to(facts.on(day))]
+    days = [day for day in days if _comes(routine, day, life)]
+    life.deck.facts.lean_on((*routine.needs, *routine.excludes))
     usual, found = Usual(frozenset(routine.keeps)), 0
     for day in life.rng.sample(days, len(days)):
         for event in life.again(day, text, usual) if found < count else ():

@@ -10,6 +10,7 @@ from django.db.models import Prefetch
 from bench.catalogue.words import content_stems, holds_phrase
 from bench.generation.validity.content import descriptions_of, questions_of
 from bench.generation.validity.contested import contested_of
+from bench.generation.validity.contradictions import contradictions
 from bench.generation.validity.evidence import evidence_gates
 from bench.generation.validity.gate import Gate, at_least, at_most, none_of
 from bench.generation.validity.mix import shares
@@ -51,6 +52,7 @@ def check_dataset(dataset: Dataset, *, play_at_most: int | None = None) -> list[
         *(at_least(name, share, least, len(preferences)) for name, share, least in shares(preferences)),
         _contested(preferences),
         *evidence_gates(dataset, preferences),
+        contradictions(dataset),
         _unsolved(played),
         *_blind(dataset, played),
         _majority(preferences),

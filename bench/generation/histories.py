@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from bench.catalogue import Catalogue, Dimension, Scenario, Text
+from bench.catalogue.facts import Fact
 from bench.catalogue.schema import Distractor, StateCues, tells_the_end
 from bench.catalogue.texts import of_split
 from bench.generation.authors import Author
@@ -46,8 +47,11 @@ def make_history(
     """
     country = next(c for c in catalogue.countries if c.slug == persona.person.country)
     life = life_of(persona, country, holders, rng)
+    life.deck.facts.lean_on(_leant_on(catalogue, persona))
     signal = [event for period in persona.states for event in _state_events(period, life)]
-    signal += [event for trait in persona.traits for event in _trait_events(catalogue, size, trait, life)]
+    # What changes may end a fact, so it comes before texts that lean on one.
+    traits = sorted(persona.traits, key=lambda trait: trait.changed_on is None)
+    signal += [event for trait in traits for event in _trait_events(catalogue, size, trait, life)]
     signal += [event for order in persona.orders for event in _records(catalogue, persona, order, life)]
     signal += [event for habit in persona.habits for event in habit_events(catalogue, habit, life)]
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
@@ -60,6 +64,16 @@ def make_history(
         for e in events
     ]
     return tuple(sorted(worded, key=lambda e: (e.occurred_at, e.text)))
+
+
+def _leant_on(catalogue: Catalogue, persona: PersonaSpec) -> Iterator[Fact]:
+    """Facts without which the persona could not have its states and hold its preferences."""
+    for period in persona.states:
+        yield from (*period.state.needs, *period.state.excludes)
+    for trait in persona.traits:
+        for value in {trait.value, trait.value_when, trait.was} - {""}:
+            held = catalogue.dimension(trait.dimension).value(value)
+            yield from (*held.needs, *held.excludes)
 
 
 def _spread(texts: Sequence[Text], first: int, last: int, rng: Random) -> list[tuple[int, Text]]:

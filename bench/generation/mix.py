@@ -13,7 +13,7 @@ from bench.generation.spec import Conflict, Tier
 MOST_OF = 0.45
 LEAST_OF: Mapping[str, float] = {  # of a split's preference checkpoints; what the gates ask for, and a little more
     Tier.COMBINED: 0.28,
-    Tier.CONTESTED: 0.23,
+    Tier.CONTESTED: 0.28,
     **{conflict: 0.06 for conflict in Conflict if conflict is not Conflict.NONE},
 }
 LACKING: Mapping[str, float] = {

@@ -10,6 +10,7 @@ from datetime import datetime
 from random import Random
 
 from bench.catalogue import Text
+from bench.catalogue.facts import Fact
 from bench.catalogue.texts import AnyText, of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
@@ -28,7 +29,7 @@ _KINDS = {"weekday": {0, 1, 2, 3, 4}, "weekend": {5, 6}} | {name: {number} for n
 _PARTS = {"morning": (6, 10), "midday": (11, 13), "afternoon": (14, 17), "evening": (18, 22), "night": (23, 23)}
 _HOURS = {"calendar": (7, 20), "device_log": (0, 23), "watch_log": (17, 23), "bank": (6, 20)}
 _IMPLIED = {"flies": {"away"}, "hosts": {"at_home"}, "works": {"not_away"}}
-_APART = ({"at_home", "away"}, {"away", "not_away"})
+APART = ({"at_home", "away"}, {"away", "not_away"})
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Facts:
     always: set[str]
     ever: set[str]
     presumed: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)  # what holds from some day on, since a text says so
     turns: tuple[Turn, ...] = ()
 
     def suit(self, text: Text) -> bool:
@@ -73,7 +75,11 @@ class Facts:
         return frozenset(self.always).union(*(turn.on(day) for turn in self.turns))
 
     def _too_late(self, text: Text) -> bool:
-        return bool({fact.value for fact in text.sets} & (self.presumed - text.presumes))
+        return bool({fact.value for fact in text.sets} & self.presumed)
+
+    def lean_on(self, facts: Iterable[Fact]) -> None:
+        """From now on no text changes these."""
+        self.presumed |= {fact.value for fact in facts}
 
     def take(self, text: Text) -> None:
         self.presumed |= text.presumes | {fact.value for fact in text.excludes}
@@ -81,6 +87,7 @@ class Facts:
             self.always.discard(fact.value)
             if holds:
                 self.ever.add(fact.value)
+                self.begun.add(fact.value)
 
 
 def allows(turns: Iterable[Turn], day: int, text: Text) -> bool:
@@ -194,7 +201,7 @@ class Days:
 
     def _fits(self, day: int, text: Text, group: str, *, exactly: bool) -> bool:
         doing_then = doing(text)
-        if doing_then & self.barred(day) or any(pair <= doing_then | self.done.get(day, set()) for pair in _APART):
+        if doing_then & self.barred(day) or any(pair <= doing_then | self.done.get(day, set()) for pair in APART):
             return False
         if exactly:
             return True
@@ -219,11 +226,8 @@ def weekdays(text: Text, group: str = "") -> set[int]:
     kinds = (text.day,) if isinstance(text.day, str) else text.day
     named = {_WEEKDAYS["".join(match)[:3].lower()] for match in _WEEKDAY.findall(text.text)}
     fitting = kind_days(kinds) if kinds else named if len(named) == 1 else set(range(7))
-    if group == "at_weekend":
-        return fitting & {5, 6} or {5, 6}
-    if group == "not at_weekend":
-        return fitting - {5, 6} or {0, 1, 2, 3, 4}
-    return fitting
+    side = {"at_weekend": {5, 6}, "not at_weekend": {0, 1, 2, 3, 4}}.get(group, fitting)
+    return fitting & side or (fitting if kinds else side)
 
 
 def kind_days(kinds: Iterable[str]) -> set[int]:

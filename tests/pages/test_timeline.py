@@ -8,7 +8,7 @@ import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
 from bench.models import Event, Persona
-from bench.pages.queries.timeline import Change, Span, timeline
+from bench.pages.queries.timeline import Change, Span, Turn, timeline
 
 PATH = "/datasets/small/personas/small-p0/"
 
@@ -50,6 +50,20 @@ def test_states_and_changes_are_spans_for_those_who_may_see_gold(persona):
     assert line.changes == (Change("dining.spice", "hot", "mild", date(2023, 1, 11), 169.5),)  # 10/59
     hidden = timeline(persona, gold=False)
     assert (hidden.states, hidden.changes) == ((), ())
+
+
+def test_circumstances_that_changed_are_shown_to_everybody_who_may_read_the_history(persona, viewer):
+    sold = {"slug": "car_sold", "on": "2023-01-11", "what": "Sold the car", "before": ["car"], "after": ["transit"]}
+    persona.background = {**persona.background, "changes": [sold]}
+    persona.save()
+    # 10/59 of 1,000
+    assert timeline(persona, gold=False).turns == (
+        Turn("Sold the car", date(2023, 1, 11), 169.5, ("car",), ("transit",)),
+    )
+    page = viewer.get(PATH)
+    assertContains(page, "Circumstances that changed")
+    assertContains(page, "11 Jan 2023, until then car, since")
+    assertNotContains(page, "car_sold")
 
 
 def test_a_history_of_many_years_is_marked_by_years(persona):

@@ -55,12 +55,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A day on which a person's circumstances changed; ``before`` and ``after`` are facts that hold only then."""
+
+    what: str
+    on: date
+    x: float
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     title: str  # "2025", "2024 to 2025"
     marks: tuple[Mark, ...]
     grid: str  # where they stand, as a path
     channels: tuple[Row, ...]  # the fullest first
     tasks: Row
+    turns: tuple[Turn, ...]
     states: tuple[Span, ...]  # gold; empty for those who may not see it
     changes: tuple[Change, ...]  # gold
 
@@ -99,6 +111,7 @@ def timeline(persona: Persona, *, gold: bool) -> Timeline | None:
         grid="".join(f"M{mark.percent * WIDTH / 100:g} 0V10" for mark in marks),
         channels=tuple(sorted(rows, key=lambda row: (-row.count, row.name))),
         tasks=axis.ticks("tasks asked", asked),
+        turns=_turns(axis, persona),
         states=_states(axis, persona) if gold else (),
         changes=_changes(axis, persona) if gold else (),
     )
@@ -136,6 +149,15 @@ def _states(axis: _Axis, persona: Persona) -> tuple[Span, ...]:
         x, until = axis.x(_midnight(start)), axis.x(_midnight(end + timedelta(days=1)))
         found.append(Span(state["state"], start, end, x, round(until - x, 1)))
     return tuple(sorted(found, key=lambda span: (span.start, span.name)))
+
+
+def _turns(axis: _Axis, persona: Persona) -> tuple[Turn, ...]:
+    found = []
+    for change in persona.background.get("changes", ()):
+        on = date.fromisoformat(change["on"])
+        before, after = (tuple(change[side]) for side in ("before", "after"))
+        found.append(Turn(change["what"], on, axis.x(_midnight(on)), before, after))
+    return tuple(sorted(found, key=lambda turn: (turn.on, turn.what)))
 
 
 def _changes(axis: _Axis, persona: Persona) -> tuple[Change, ...]:

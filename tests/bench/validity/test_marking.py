@@ -75,7 +75,8 @@ def test_a_run_that_would_take_an_invalid_version_records_nothing_on_a_valid_one
 
 def test_a_version_that_nobody_checked_takes_runs(tiny):
     assert tiny.valid is None
-    assert tiny.validity == {"valid": None, "checked_at": None, "failed_gates": [], "limits_not_met": []}
+    nothing = {"checked_at": None, "failed_gates": [], "limits_not_met": [], "revision": 0, "retired_checkpoints": 0}
+    assert tiny.validity == {"valid": None, **nothing}
     plan_run(wish())
 
 
