@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.db import transaction
 
-from bench.catalogue.load import Catalogue
+from bench.catalogue.load import Catalogue, DomainData
 from bench.models import Dimension, Domain, Scenario
 
 
@@ -15,37 +17,46 @@ def store_catalogue(catalogue: Catalogue) -> dict[str, int | str]:
     Dimensions and scenarios of earlier versions stay as they are: their datasets go on with the old words.
     """
     version = catalogue.data_version
-    for position, (slug, data) in enumerate(catalogue.domains.items()):
-        domain, _ = Domain.objects.update_or_create(
-            slug=slug,
-            defaults={
-                "name": data.domain.name,
-                "summary": data.domain.summary,
-                "position": position,
-                "data_version": version,
-            },
-        )
-        for dimension in data.dimensions.values():
-            options = [{"slug": v.slug, "label": v.label, "description": v.description} for v in dimension.values]
-            Dimension.objects.get_or_create(
-                domain=domain,
-                slug=dimension.slug,
-                data_version=version,
-                defaults={"name": dimension.name, "question": dimension.question, "options": options},
+    Domain.objects.bulk_create(
+        (
+            Domain(
+                slug=slug, name=data.domain.name, summary=data.domain.summary, position=position, data_version=version
             )
-        for regularity in data.regularities.values():
-            words = {
-                "name": regularity.name,
-                "question": regularity.question,
-                "options": [],
-                "answer": regularity.answer,
-            }
-            Dimension.objects.get_or_create(domain=domain, slug=regularity.slug, data_version=version, defaults=words)
-        for scenario in data.scenarios.values():
-            Scenario.objects.get_or_create(
-                domain=domain,
-                slug=scenario.slug,
-                data_version=version,
-                defaults={"name": scenario.name, "summary": scenario.summary, "action_kind": scenario.action},
-            )
+            for position, (slug, data) in enumerate(catalogue.domains.items())
+        ),
+        update_conflicts=True,
+        unique_fields=["slug"],
+        update_fields=["name", "summary", "position", "data_version"],
+    )
+    domains = {domain.slug: domain for domain in Domain.objects.filter(slug__in=catalogue.domains)}
+    rows = [(domains[slug], data) for slug, data in catalogue.domains.items()]
+    Dimension.objects.bulk_create(
+        (row for domain, data in rows for row in _dimensions(domain, data, version)), ignore_conflicts=True
+    )
+    Scenario.objects.bulk_create(
+        (row for domain, data in rows for row in _scenarios(domain, data, version)), ignore_conflicts=True
+    )
     return {**catalogue.counts(), "data_version": version}
+
+
+def _dimensions(domain: Domain, data: DomainData, version: str) -> Iterator[Dimension]:
+    """Those with options to choose from, then those whose answers are typed."""
+    for dimension in data.dimensions.values():
+        options = [{"slug": v.slug, "label": v.label, "description": v.description} for v in dimension.values]
+        yield Dimension(
+            domain=domain, slug=dimension.slug, data_version=version, name=dimension.name,
+            question=dimension.question, options=options,
+        )  # fmt: skip
+    for regularity in data.regularities.values():
+        yield Dimension(
+            domain=domain, slug=regularity.slug, data_version=version, name=regularity.name,
+            question=regularity.question, options=[], answer=regularity.answer,
+        )  # fmt: skip
+
+
+def _scenarios(domain: Domain, data: DomainData, version: str) -> Iterator[Scenario]:
+    for scenario in data.scenarios.values():
+        yield Scenario(
+            domain=domain, slug=scenario.slug, data_version=version, name=scenario.name, summary=scenario.summary,
+            action_kind=scenario.action,
+        )  # fmt: skip
