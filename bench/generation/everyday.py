@@ -8,6 +8,7 @@ from random import Random
 
 from bench.catalogue import Catalogue, Person, Text
 from bench.catalogue.episodes import Episode
+from bench.catalogue.facts import Fact
 from bench.catalogue.routines import Routine
 from bench.catalogue.texts import MACHINE, of_split
 from bench.generation.filling import Usual
@@ -18,6 +19,7 @@ from bench.generation.spec import DAYS, EventSpec, PersonaSpec, day_at, day_numb
 STORIES = 3  # one in so many everyday events belongs to a story
 OFTEN = (3, 6)  # fewest and most records of one routine in a history, which is an excerpt of a year
 SEEN_TWICE = 2  # fewer would not show that something comes back
+HOME = {Fact.FLAT.value, Fact.HOUSE.value, Fact.GROUND_FLOOR.value, Fact.UPPER_FLOOR.value, Fact.FLATSHARE.value}
 BEGINNINGS = 12  # days on which a story may begin, one of which has to fit all of its events
 
 
@@ -135,9 +137,11 @@ def _recorded(routine: Routine, text: Text, count: int, life: Life) -> Iterator[
     days = [day for day in occurrences(routine, life.rng) if life.rng.random() >= routine.skipped]
     days = [day for day in days if _comes(routine, day, life)]
     life.deck.facts.lean_on((*routine.needs, *routine.excludes))
-    usual, found = Usual(frozenset(routine.keeps)), 0
+    usual: dict[frozenset[str], Usual] = {}  # rent is the same each month until somebody moves
+    found = 0
     for day in life.rng.sample(days, len(days)):
-        for event in life.again(day, text, usual) if found < count else ():
+        kept = usual.setdefault(life.deck.facts.on(day) & HOME, Usual(frozenset(routine.keeps)))
+        for event in life.again(day, text, kept) if found < count else ():
             found += 1
             yield event
 

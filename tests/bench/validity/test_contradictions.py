@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from bench.catalogue import Catalogue, Text
+from bench.catalogue.facts import Activity
 from bench.catalogue.recognise import Source, recogniser
 from bench.catalogue.texts import TEXT_SLOT, Channel
 from bench.generation.filling import cast_of, filled
@@ -62,7 +63,7 @@ def test_what_a_state_or_a_story_bars_is_found_while_it_lasts(catalogue: Catalog
     period = (f"{domain}.{state.slug}", date(2025, 3, 9), date(2025, 3, 12))
     assert found(catalogue, laps, states=[period]) == [f"{period[0]} bars sport"]
     assert found(catalogue, laps, states=[(period[0], date(2025, 3, 11), date(2025, 3, 12))]) == []
-    ill = [written(f"ill {n}", datetime(2025, 3, n, tzinfo=UTC), story="x.flu", bars=["sport"]) for n in (9, 12)]
+    ill = [written(f"ill {n}", datetime(2025, 3, n, tzinfo=UTC), story="x.flu", bars=[Activity.SPORT]) for n in (9, 12)]
     assert found(catalogue, ill[0], laps, ill[1]) == ["x.flu bars sport"]
 
 
