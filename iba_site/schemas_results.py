@@ -186,6 +186,8 @@ class GradedOut(Schema):
     wanted: str | None = Field(None, description="of a preference: the choice that holds here and now")
     conflict: str | None = Field(None, description="of a preference: what stands against it in the history")
     tier: str | None = Field(None, description="of a preference: direct, combined or contested (docs/validity.md)")
+    answer: str | None = Field(None, description="amount, number, time or weekday, where the wanted choice is typed")
+    tolerance: float | None = Field(None, description="how far such an answer may lie off; minutes of a time")
     gold_event_ids: list[str] = Field(description="events that show it")
     seen_event_ids: list[str] = Field(description="those of them that the agent was given: tells finding from reading")
     over_applied: bool | None = Field(description="a choice that holds elsewhere was acted on; null: cannot be told")

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db.models import Prefetch
 
 from bench.audit.shapes import Item, Option, Question, SeenEvent
+from bench.generation.habits import offered
 from bench.models import (
     AuditQuestion,
     Checkpoint,
@@ -47,7 +48,7 @@ class _Draw:
     dataset: Dataset
     run: int | None
     size: int
-    dimensions: Mapping[str, Dimension]
+    dimensions: Mapping[str, Dimension]  # and regularities
     used: set[int]
     asked: list[AuditQuestion] = field(default_factory=list)
 
@@ -102,7 +103,7 @@ def _cues(draw: _Draw, random: Random) -> list[Item]:
     labels = EventLabel.objects.filter(
         event__persona__dataset=draw.dataset,
         role__in=[EventRole.CUE, EventRole.CONDITION],
-        dimension__in=draw.dimensions,
+        dimension__in=[reference for reference, dimension in draw.dimensions.items() if dimension.options],
     ).select_related("event")
     chosen = stratified(
         labels.order_by("pk"),
@@ -114,7 +115,8 @@ def _cues(draw: _Draw, random: Random) -> list[Item]:
     for label in chosen:
         key = draw.key("cue", label.pk)
         row = AuditQuestion(dataset=draw.dataset, mode="cue", event=label.event)
-        question = _question(draw, row, draw.dimensions[label.dimension], key)
+        dimension = draw.dimensions[label.dimension]
+        question = _question(draw, row, dimension, _described(dimension), key)
         items.append(Item(opaque(*key), "", "", _seen([label.event]), (question,)))
     return items
 
@@ -156,7 +158,9 @@ def _task_item(draw: _Draw, task: Task, mode: str, found: Iterable[int]) -> Item
     for checkpoint in asked:
         run = draw.run if mode not in TASK_MODES else None
         row = AuditQuestion(dataset=draw.dataset, mode=mode, run_id=run, checkpoint=checkpoint)
-        questions.append(_question(draw, row, draw.dimensions[checkpoint.dimension], (*key, checkpoint.pk)))
+        dimension = draw.dimensions[checkpoint.dimension]
+        offered = _plausible(checkpoint) if checkpoint.answer else _described(dimension)
+        questions.append(_question(draw, row, dimension, offered, (*key, checkpoint.pk)))
     ordered = tuple(sorted(questions, key=lambda question: question.id))
     return Item(opaque(*key), task.request, _moment(task.as_of), _seen(shown), ordered)
 
@@ -173,13 +177,29 @@ def _retrieved(mode: str, run: int | None) -> dict[int, list[int]]:
     return found
 
 
-def _question(draw: _Draw, row: AuditQuestion, dimension: Dimension, key: tuple[object, ...]) -> Question:
+def _described(dimension: Dimension) -> dict[str, str]:
+    """Value -> its public words."""
+    return {option["slug"]: option["description"] for option in dimension.options}
+
+
+def _plausible(checkpoint: Checkpoint) -> dict[str, str]:
+    """The value that is asked for and two that lie well beyond its tolerance, as they are written.
+
+    Which of the three lies in the middle hangs on the checkpoint, so the order of the values tells nothing.
+    """
+    place = int(opaque("place", checkpoint.pk), 16)
+    return {value: value for value in offered(checkpoint.answer, checkpoint.value, checkpoint.tolerance, place)}
+
+
+def _question(
+    draw: _Draw, row: AuditQuestion, dimension: Dimension, offered: Mapping[str, str], key: tuple[object, ...]
+) -> Question:
     """The question in public words; ``row`` gets its id and options and joins what was asked."""
     row.public_id = opaque(*key, dimension.reference)
-    named = sorted((opaque(row.public_id, option["slug"]), option) for option in dimension.options)
-    row.options = [(name, option["slug"]) for name, option in named]
+    named = sorted((opaque(row.public_id, value), value) for value in offered)
+    row.options = named
     draw.asked.append(row)
-    shown = tuple(Option(name, option["description"]) for name, option in named)
+    shown = tuple(Option(name, offered[value]) for name, value in named)
     return Question(row.public_id, dimension.question, shown)
 
 

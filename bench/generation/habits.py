@@ -22,6 +22,7 @@ HABITS = 2  # of one person, in as many domains
 FIRST, LAST = 5, DAYS - 5  # days of the first record and of the last
 TEXTS = 2  # templates that the records of one life come from, at most
 KINDS = {"amount": "number", "number": "number", "time": "time", "weekday": "weekday"}  # answer -> type of a rule
+_ROUND = (10_000, 5_000, 1_000, 500, 100, 50, 25, 10, 5, 1)
 _NEVER = datetime(2025, 1, 1, tzinfo=UTC)  # no form of these types hangs on the day
 
 
@@ -123,9 +124,13 @@ def worded(regularity: Regularity, value: float, rate: float) -> str:
     if regularity.answer == "amount":
         return money(round(value * 100), rate)
     if regularity.answer == "time":
-        minutes = round(value) % (24 * 60)
-        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+        return _clock(round(value))
     return WEEKDAYS[int(value)] if regularity.answer == "weekday" else str(round(value))
+
+
+def _clock(minutes: int) -> str:
+    hour, minute = divmod(minutes % (24 * 60), 60)
+    return f"{hour:02d}:{minute:02d}"
 
 
 def _beside(regularity: Regularity, own: float, rng: Random) -> float:
@@ -207,3 +212,26 @@ def asked_habits(
         said = settle(catalogue.regularities[reference], [persona.events[i].value for i in seen])
         if agrees(answer.answer, said, answer.value, answer.tolerance):
             yield reference, answer, Resolved(answer.value, seen, (), Conflict.NONE, Tier.COMBINED)
+
+
+def offered(answer: str, value: str, tolerance: float, place: int) -> list[str]:
+    """Three values to choose from, ``value`` among them as the ``place``-th by size (of 3).
+
+    All lie further apart than twice the tolerance, weekdays two days apart.
+    """
+    steps = [step - place % 3 for step in range(3)]
+    if answer == "weekday":
+        return [WEEKDAYS[(WEEKDAYS.index(value) + 2 * step) % 7] for step in steps]
+    if answer == "time":
+        hour, minute = map(int, value.split(":"))
+        apart = max(45, round(3 * tolerance))
+        return [_clock(60 * hour + minute + apart * step) for step in steps]
+    exponent = int(Decimal(value).as_tuple().exponent)
+    own = int(Decimal(value).scaleb(-exponent))
+    beyond = max(own // 4, int(Decimal(str(3 * tolerance)).scaleb(-exponent)), 1)
+    # As round as the value itself, which would stand out else.
+    round_to = next(step for step in _ROUND if own % step == 0 and step <= beyond)
+    apart = -(-beyond // round_to) * round_to
+    # Nobody pays nothing: where the lower ones would, all go up.
+    first = max(steps[0], -((own - 1) // apart))
+    return [str(Decimal(own + apart * (first + n)).scaleb(exponent)) for n in range(3)]

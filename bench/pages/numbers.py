@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from agents.registry import resolve
+from bench.models import Checkpoint
 from bench.results.measures import HEADLINE_COVERAGE
 from bench.statistics.intervals import ROUNDING
 
@@ -165,6 +166,12 @@ TIER_WORDS: Mapping[str, str] = {
 
 def tier_words(tier: str) -> str:
     return TIER_WORDS.get(tier, "")
+
+
+def leeway(checkpoint: Checkpoint) -> str:
+    """How far a typed answer may lie off, in words."""
+    unit = " minutes" if checkpoint.answer == "time" else ""
+    return f"within {checkpoint.tolerance:g}{unit}"
 
 
 def action_words(action: str) -> str:

@@ -192,6 +192,7 @@ register.filter("method_short", numbers.method_short)
 register.filter("method_class", numbers.method_class)
 register.filter("action_words", numbers.action_words)
 register.filter("tier_words", numbers.tier_words)
+register.filter("leeway", numbers.leeway)
 register.filter("audit_words", numbers.audit_words)
 register.filter("stage_words", numbers.stage_words)
 

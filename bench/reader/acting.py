@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from agents.contract import JSON
 from bench.reader import typed
+from bench.reader.faults import pick
 from bench.reader.knowledge import DAY, Asked, named_day, sentence, wording
 from bench.reader.orders import insisted
-from bench.reader.view import View, pick
+from bench.reader.view import View
 
 SEARCHES = 4
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -6,6 +6,7 @@ All of it is decided by hash, so that a run can be repeated.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 
@@ -47,7 +48,7 @@ class Behaviour:
     def fault(self, request_hash: str, attempt: int) -> str:
         """The fault of this attempt at this request, "" for none."""
         for kind, rate in self.rates:
-            if _draw(f"{kind}/{request_hash}/{attempt}") < rate:
+            if draw(f"{kind}/{request_hash}/{attempt}") < rate:
                 return kind
         return ""
 
@@ -89,6 +90,11 @@ def _number(setting: str, text: str) -> float:
     return value
 
 
-def _draw(text: str) -> float:
-    """A number in [0, 1), the same for the same text."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) / 2**64
+def draw(*parts: str) -> float:
+    """A number in [0, 1), the same for the same parts."""
+    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8]) / 2**64
+
+
+def pick(options: Sequence[str], *parts: str) -> str:
+    """One of the options at random, the same for the same parts; "" of none."""
+    return options[int(draw("pick", *parts) * len(options))] if options else ""

@@ -7,10 +7,9 @@ from functools import cache
 
 from agents.contract import JSON
 from bench.reader import typed
-from bench.reader.faults import Dials
+from bench.reader.faults import Dials, draw
 from bench.reader.knowledge import Option, catalogue, template
 from bench.reader.prompt import Prompt
-from bench.reader.view import draw
 from bench.reader.words import served, words
 
 _ADDRESSES = re.compile(

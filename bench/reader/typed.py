@@ -13,8 +13,8 @@ from bench.catalogue.regularities import WEEKDAYS, Regularity
 from bench.catalogue.texts import SLOT
 from bench.catalogue.words import content_stems
 from bench.generation.habits import agrees, settle
+from bench.reader.faults import draw
 from bench.reader.knowledge import catalogue
-from bench.reader.view import draw
 
 if TYPE_CHECKING:
     from bench.reader.prompt import Known

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 
 from bench.generation.resolve import NOT, Shown, choose, life_shown
-from bench.reader.faults import Dials
+from bench.reader.faults import Dials, draw, pick
 from bench.reader.knowledge import Asked, catalogue, dimensions, sentence, understand
 from bench.reader.labels import Lookup
 from bench.reader.orders import Pair, heard, orders_in, said
@@ -248,13 +246,3 @@ def noted(line: str) -> Shown | None:
     found = told(match[1].removeprefix(OUT), tuple(dimensions()))
     role = "against" if match[1].startswith(OUT) else "condition" if rest else "cue"
     return Shown(on, role, *found[0], group_of(rest)) if len(found) == 1 else None
-
-
-def draw(*parts: str) -> float:
-    """A number in [0, 1), the same for the same parts."""
-    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8]) / 2**64
-
-
-def pick(options: Sequence[str], *parts: str) -> str:
-    """One of the options at random, the same for the same parts; "" of none."""
-    return options[int(draw("pick", *parts) * len(options))] if options else ""

@@ -47,6 +47,8 @@ class CheckpointResult(TypedDict):
     wanted: NotRequired[str]
     conflict: NotRequired[str]
     tier: NotRequired[str]
+    answer: NotRequired[str]
+    tolerance: NotRequired[float]
     gold_event_ids: list[str]
     seen_event_ids: list[str]
     over_applied: bool | None
@@ -182,4 +184,6 @@ def _checkpoint(score: CheckpointScore, gold: list[str], verdicts: list[VerdictS
         found["conflict"] = checkpoint.conflict
     if checkpoint.tier:
         found["tier"] = checkpoint.tier
+    if checkpoint.answer:
+        found["answer"], found["tolerance"] = checkpoint.answer, checkpoint.tolerance
     return found

@@ -81,7 +81,9 @@ def test_the_odds_of_a_preference_are_its_share_of_what_the_reader_draws_from(ti
     task = next(task for task in tasks_of(tiny) if any("item_field" in (c.rule or {}) for c in preferences_of(task)))
     odds = odds_without_history(task)
     for checkpoint in preferences_of(task):
-        if "argument" in checkpoint.rule:
+        if checkpoint.answer:
+            assert odds[checkpoint.pk] == 0  # nobody offers values to guess among
+        elif "argument" in checkpoint.rule:
             commit = next(tool for tool in task.tools if tool["commits"])
             listed = commit["parameters"]["properties"][checkpoint.rule["argument"]]["enum"]
             assert odds[checkpoint.pk] == 1 / (len(listed) - 1)  # null is allowed and never drawn

@@ -56,6 +56,8 @@ SAME = [
     ("date", "2026-03-11", ["tomorrow", "Tomorrow"]),
     ("string", "extra_legroom", ["Extra legroom", "extra-legroom", " EXTRA  LEGROOM "]),
     ("boolean", True, [True, "true", "Yes", 1]),
+    ("weekday", "Tuesday", ["tuesday", "Tue", "Tues", "Tuesdays", " TUE. "]),
+    ("weekday", "Thursday", ["thu", "Thurs"]),
     ("list", ["Milk", "eggs"], [["milk", "Eggs"], "milk, eggs", ("MILK", " eggs")]),
 ]
 OTHER = [
@@ -70,6 +72,7 @@ OTHER = [
     ),
     ("string", "aisle", ["window", "aisle seat", ["aisle"], {"seat": "aisle"}]),
     ("boolean", True, [False, "no", "maybe"]),
+    ("weekday", "Tuesday", ["Thursday", "2", "every day", "", None]),
     ("list", ["milk", "eggs"], [["eggs", "milk"], ["milk"], ["milk", "eggs", "eggs"]]),
 ]
 
@@ -266,3 +269,41 @@ def test_no_argument_crashes_a_rule(value, expectation):
         "fail",
         "cannot_judge",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "within", "right", "wrong"),
+    [
+        ("number", 12.5, 1.0, [11.5, 12.5, "13.50", 13], [11.49, 13.51, -12.5, "", None]),
+        ("integer", 4, 1, [3, 4, "5"], [2, 6, "4.5"]),
+        ("number", 0.3, 0.1, [0.2, 0.4], [0.19, 0.41]),  # 0.2 + 0.1 is no 0.3 in floats
+        ("time", "23:55", 10, ["23:45", "00:05", "12:05 am"], ["23:44", "00:06", "11:55"]),
+        ("time", "06:40", 0, ["6:40 am"], ["06:41"]),
+    ],
+)
+def test_a_value_is_right_within_its_tolerance_and_wrong_beyond_it(kind, wanted, within, right, wrong):
+    rule = {"argument": "limit", "equals": wanted, "type": kind, "within": within}
+    assert {value_of(rule, {"limit": one}) for one in right} == {"pass"}
+    assert {value_of(rule, {"limit": one}) for one in wrong} == {"fail"}
+
+
+def test_a_verdict_says_how_far_off_a_value_may_be():
+    rule = {"argument": "limit", "equals": 12.5, "type": "number", "within": 1.5}
+    found = check(rule, committed=[{"tool": "book", "arguments": {"limit": 15}}], world=WORLD, as_of=NOW)
+    assert found.rationale == "argument limit is 15; 12.5 expected, within 1.5"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"argument": "day", "equals": "Tuesday", "type": "weekday", "within": 1},
+        {"argument": "limit", "in": [1, 2], "type": "number", "within": 1},
+        {"argument": "limit", "equals": 1, "within": 1},
+        {"argument": "limit", "equals": 1, "type": "number", "within": -1},
+    ],
+)
+def test_a_tolerance_goes_with_one_value_that_is_measured(rule):
+    with pytest.raises(
+        ValueError, match="'within' is 0 or more and goes with 'equals' and a type of time, integer, number"
+    ):
+        validate(rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 
 from django.db.models import Prefetch
 
@@ -59,11 +60,26 @@ class Question:
 
 
 @dataclass(frozen=True)
+class TypedQuestion:
+    """A checkpoint that wants an amount, a number, a time or a weekday. ``chance``: of the best guess at anybody's."""
+
+    name: str
+    persona: str
+    split: str
+    regularity: str
+    answer: str
+    value: str
+    tolerance: Decimal
+    chance: float
+
+
+@dataclass(frozen=True)
 class Content:
     records: tuple[Record, ...]
     questions: tuple[Question, ...]
     descriptions: Mapping[str, Mapping[str, str]]  # dimension -> value -> public words
     worded: Mapping[tuple[str, str], str] = field(default_factory=dict)  # dimension, words of an option -> value
+    typed: tuple[TypedQuestion, ...] = ()
 
     def records_of(self, split: str) -> list[Record]:
         return [record for record in self.records if record.split == split]
@@ -96,7 +112,18 @@ def read_content(dataset: Dataset) -> Content:
         .order_by("persona__slug", "slug")
     )
     questions = tuple(question for task in tasks for question in questions_of(task, descriptions).values())
-    return Content(tuple(_records(dataset)), questions, descriptions, _worded(descriptions))
+    return Content(tuple(_records(dataset)), questions, descriptions, _worded(descriptions), tuple(_typed(dataset)))
+
+
+def _typed(dataset: Dataset) -> Iterator[TypedQuestion]:
+    asked = Checkpoint.objects.filter(task__persona__dataset=dataset).exclude(answer="").select_related("task__persona")
+    for c in asked.order_by("task__slug", "position"):
+        regularity = catalogue().regularities.get(c.dimension)
+        if regularity is not None:
+            yield TypedQuestion(
+                f"{c.task.slug}: {c.text}", c.task.persona.slug, c.task.persona.split, c.dimension, c.answer, c.value,
+                Decimal(str(c.tolerance)), regularity.chance,
+            )  # fmt: skip
 
 
 def _worded(descriptions: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from bench.generation.validity.content import TELLING, Content, Question, Record
-from bench.generation.validity.shortcut import Shortcut, guess
+from bench.generation.habits import agrees
+from bench.generation.validity.content import TELLING, Content, Question, Record, TypedQuestion
+from bench.generation.validity.shortcut import Credit, Shortcut, guess, share
 from bench.generation.validity.word_reader import WordReader, best, learn_each, words
 from bench.models import Split
 
@@ -20,6 +21,7 @@ def value_readers(content: Content) -> list[Shortcut]:
         by_words("request only", content, lambda question: question.request),
         by_words("persona facts only", content, lambda question: question.facts),
         latest_wins(content),
+        typed_of_dev(content),
     ]
 
 
@@ -65,6 +67,27 @@ def latest_wins(content: Content) -> Shortcut:
         return content.left_by(seen[-1], seen[-1].value) if seen else []
 
     return guess("latest cue wins, no states, no conditions", content.test, pick, limit=MOST_LATEST)
+
+
+def typed_of_dev(content: Content) -> Shortcut:
+    """Of each regularity the answer of dev that is right for most of dev's, a guess where dev has none."""
+    known: dict[str, list[str]] = defaultdict(list)
+    for question in content.typed:
+        if question.split == Split.DEV:
+            known[question.regularity].append(question.value)
+
+    def credit(question: TypedQuestion) -> Credit:
+        def right_for(value: str, other: str) -> bool:
+            return agrees(question.answer, value, other, question.tolerance)
+
+        seen = known[question.regularity]
+        met = {value: sum(right_for(value, other) for other in seen) for value in seen}
+        best = [value for value, count in met.items() if count == max(met.values())]
+        earned = sum(right_for(value, question.value) for value in best) / len(best) if best else question.chance
+        return Credit(question.name, question.persona, earned, question.chance)
+
+    asked = [credit(question) for question in content.typed if question.split == Split.TEST]
+    return share("typed answer most frequent on dev", asked, learned_on=Split.DEV)
 
 
 def by_words(name: str, content: Content, text_of: Callable[[Question], str]) -> Shortcut:

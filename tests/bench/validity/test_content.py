@@ -11,11 +11,12 @@ from bench.models import Checkpoint, CheckpointKind, Event, Persona, Split
 pytestmark = pytest.mark.django_db
 
 
-def test_every_event_and_preference_is_read_in_four_queries(tiny, django_assert_num_queries):
-    with django_assert_num_queries(4):
+def test_every_event_and_preference_is_read_in_five_queries(tiny, django_assert_num_queries):
+    with django_assert_num_queries(5):
         content = read_content(tiny)
     preferences = Checkpoint.objects.filter(task__persona__dataset=tiny, kind=CheckpointKind.PREFERENCE)
-    assert len(content.questions) == preferences.count()
+    assert len(content.questions) == preferences.filter(answer="").count()
+    assert len(content.typed) == preferences.exclude(answer="").count()
     assert len(content.records) == Event.objects.filter(persona__dataset=tiny).count()
     for question in content.questions:
         assert question.wanted in question.options

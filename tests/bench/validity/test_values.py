@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 import pytest
 
-from bench.generation.validity.values import by_words, latest_wins, majority, memoriser
+from bench.generation.validity.content import TypedQuestion
+from bench.generation.validity.values import by_words, latest_wins, majority, memoriser, typed_of_dev
 from tests.bench.validity.worlds import VALUES, content, question, record
 
 LIMIT = pytest.approx(1 / 3 + 0.03)
@@ -66,6 +70,20 @@ def test_a_history_without_states_and_conditions_is_found_by_the_latest_cue():
     # the last person showed b later, and a state makes a right all the same: 3 of 4
     clean = latest_wins(content(asked, [*plain, record("later", "b", persona="p4", day=9)]))
     assert (clean.value, clean.verdict) == (0.75, "met")
+
+
+def test_typed_answers_that_are_the_same_on_both_splits_are_found():
+    """Chance 1/5. Dev has 12 twice and 15; who says 12 is right for 12.80 within 1, and not for 13.50."""
+
+    def asked(value: str, split: str) -> TypedQuestion:
+        return TypedQuestion(value, f"{split} {value}", split, "dining.lunch", "amount", value, Decimal("1.0"), 1 / 5)
+
+    dev = [asked(value, "dev") for value in ("12.00", "12.00", "15.00")]
+    planted = typed_of_dev(replace(content(), typed=(*dev, asked("12.80", "test"), asked("11.50", "test"))))
+    assert (planted.value, planted.limit, planted.verdict) == (1.0, pytest.approx(1 / 5 + 0.03), "not met")
+    clean = typed_of_dev(replace(content(), typed=(*dev, asked("13.50", "test"), asked("9.00", "test"))))
+    assert (clean.value, clean.verdict) == (0.0, "met")
+    assert typed_of_dev(replace(content(), typed=(asked("9.00", "test"),))).value == pytest.approx(1 / 5)
 
 
 def test_without_dev_every_reader_that_learns_is_left_with_chance():
