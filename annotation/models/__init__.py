@@ -1,6 +1,7 @@
 """Batches, assignments and drafts: the human half of the score."""
 
 from annotation.models.assignment import Assignment, Batch, DraftGrade
+from annotation.models.place import Place
 from annotation.models.set_aside import SetAside
 
-__all__ = ["Assignment", "Batch", "DraftGrade", "SetAside"]
+__all__ = ["Assignment", "Batch", "DraftGrade", "Place", "SetAside"]
