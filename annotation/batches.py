@@ -12,11 +12,9 @@ from django.db import transaction
 from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotation.models import Assignment, Batch
+from annotation.models import Assignment, Batch, Place
 from bench.grading.store import rubric_version
 from bench.models import CheckpointScore, Run, Trajectory
-
-Place = Batch.trajectories.through
 
 
 class Choice(StrEnum):
@@ -96,7 +94,7 @@ def create_batch(
         created_by=created_by,
     )
     drawn = sorted(ids, key=lambda pk: _draw(run.pk, pk))[:size]
-    Place.objects.bulk_create(Place(batch=batch, trajectory_id=pk) for pk in drawn)
+    Place.objects.bulk_create(Place(batch=batch, trajectory_id=pk, wanted=raters_wanted) for pk in drawn)
     return batch
 
 

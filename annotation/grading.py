@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -89,6 +89,14 @@ def checkpoints(assignment: Assignment) -> QuerySet[Checkpoint]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """``holds``: the rater still has the place; a draft is stored either way. ``lines``: the rubric as it is now."""
+
+    holds: bool
+    lines: list[Line]
+
+
 @transaction.atomic
 def save_grade(
     *,
@@ -98,65 +106,118 @@ def save_grade(
     value: str | None = None,
     comment: str | None = None,
     anchor: str | None = None,
-) -> bool:
+) -> Saved:
     """Stores what is given of a grade, its comment and what that points at; None leaves what is there.
 
-    Extends the lease. True where the rater still has the place; a draft is stored either way.
-    Raises AlreadySubmitted, ValueError for a bad value, Checkpoint.DoesNotExist
+    Extends the lease. Raises AlreadySubmitted, ValueError for a bad value, Checkpoint.DoesNotExist
     for a checkpoint of another task.
     """
     if value is not None and value not in GRADES:
         raise ValueError(f"{value!r} is no grade; there are pass, fail and cannot_judge")
+    lines = drafted(assignment)
+    old = next((line for line in lines if line.checkpoint.pk == checkpoint_id), None)
+    if old is None:
+        raise Checkpoint.DoesNotExist(f"the trajectory has no checkpoint {checkpoint_id}")
+    _check(assignment, old.checkpoint, comment, anchor)
+    holds = hold(assignment=assignment, now=now)
+    changed = replace(
+        old,
+        value=old.value if value is None else value,
+        comment=old.comment if comment is None else comment,
+        anchor=old.anchor if anchor is None else anchor,
+    )
+    given = {"value": value, "comment": comment, "anchor": anchor}
+    (new,) = _write(assignment, [changed], [name for name, text in given.items() if text is not None])
+    return Saved(holds, [new if line is old else line for line in lines])
+
+
+def _check(assignment: Assignment, checkpoint: Checkpoint, comment: str | None, anchor: str | None) -> None:
     if comment is not None and len(comment) > COMMENT_CHARS:
         raise ValueError(f"The comment has {len(comment)} characters; {COMMENT_CHARS} are the most.")
-    checkpoint = checkpoints(assignment).get(pk=checkpoint_id)
     if anchor and part_named(anchor, transcript(assignment.trajectory), checkpoint.evidence.all()) is None:
         raise ValueError(f"This trajectory has no part {anchor[:80]!r}; choose one of the list.")
-    holds = hold(assignment=assignment, now=now)
-    changes = {"value": value, "comment": comment, "anchor": anchor}
-    given = {name: text for name, text in changes.items() if text is not None}
-    DraftGrade.objects.bulk_create(
-        [DraftGrade(assignment=assignment, checkpoint=checkpoint, **given)],
+
+
+def _write(assignment: Assignment, lines: Sequence[Line], fields: Iterable[str]) -> list[Line]:
+    """Stores these fields of the lines' drafts, in one statement."""
+    drafts = DraftGrade.objects.bulk_create(
+        [
+            DraftGrade(
+                assignment=assignment,
+                checkpoint=line.checkpoint,
+                value=line.value,
+                comment=line.comment,
+                anchor=line.anchor,
+            )
+            for line in lines
+        ],
         update_conflicts=True,
         unique_fields=["assignment", "checkpoint"],
-        update_fields=[*given, "saved_at"],
+        update_fields=[*fields, "saved_at"],
     )
-    return holds
+    return [replace(line, saved_at=draft.saved_at) for line, draft in zip(lines, drafts, strict=True)]
 
 
-@transaction.atomic
-def save_comments(
-    *, assignment: Assignment, comments: Mapping[int, str], anchors: Mapping[int, str], now: datetime
+def submit(
+    *,
+    assignment: Assignment,
+    now: datetime,
+    shown: Mapping[int, str] | None = None,
+    comments: Mapping[int, str] | None = None,
+    anchors: Mapping[int, str] | None = None,
 ) -> None:
-    """Stores the comments and anchors that stand on the page, by checkpoint id; unchanged ones are left alone."""
-    for line in drafted(assignment):
-        pk = line.checkpoint.pk
-        comment, anchor = comments.get(pk, line.comment), anchors.get(pk, line.anchor)
-        if (comment, anchor) != (line.comment, line.anchor):
-            save_grade(assignment=assignment, checkpoint_id=pk, now=now, comment=comment, anchor=anchor)
-
-
-@transaction.atomic
-def submit(*, assignment: Assignment, now: datetime, shown: Mapping[int, str] | None = None) -> None:
     """Turns the drafts into verdicts, commits the assignment and scores the trajectory anew, all or nothing.
 
-    ``shown``: checkpoint id -> the grade that the rater had before the eyes.
-    Raises GradedElsewhere, OpenCheckpoints, PlaceTaken, AlreadySubmitted.
+    ``shown``: checkpoint id -> the grade that the rater had before the eyes. ``comments`` and ``anchors``: as they
+    stand on the page, by checkpoint id; they are stored even where the submit is refused.
+    Raises GradedElsewhere, OpenCheckpoints, PlaceTaken, AlreadySubmitted, ValueError for a bad comment or anchor.
     """
-    if not hold(assignment=assignment, now=now):
-        raise PlaceTaken
+    refused = _submit(assignment, now, shown or {}, comments or {}, anchors or {})
+    if refused is not None:
+        raise refused
+
+
+@transaction.atomic
+def _submit(
+    assignment: Assignment,
+    now: datetime,
+    shown: Mapping[int, str],
+    comments: Mapping[int, str],
+    anchors: Mapping[int, str],
+) -> GradedElsewhere | OpenCheckpoints | PlaceTaken | None:
+    """Why it was refused, after the comments were stored."""
+    holds = hold(assignment=assignment, now=now)
     lines = drafted(assignment)
-    seen = shown or {}
-    other = [line.number for line in lines if seen.get(line.checkpoint.pk, line.value) != line.value]
+    typed = _store_typed(assignment, lines, comments, anchors)
+    if not holds:
+        return PlaceTaken()
+    other = [line.number for line in lines if shown.get(line.checkpoint.pk, line.value) != line.value]
     if other:
-        raise GradedElsewhere(other)
+        return GradedElsewhere(other)
     missing = [line.number for line in lines if not line.value]
     if missing:
-        raise OpenCheckpoints(missing)
-    append_verdicts([_verdict(assignment, line) for line in lines])
+        return OpenCheckpoints(missing)
+    append_verdicts([_verdict(assignment, line) for line in typed])
     Assignment.objects.filter(pk=assignment.pk).update(committed_at=now)
     # Locks the trajectory before it reads: of two submits the later one scores the verdicts of both.
     score_trajectories([assignment.trajectory_id])
+    return None
+
+
+def _store_typed(
+    assignment: Assignment, lines: Sequence[Line], comments: Mapping[int, str], anchors: Mapping[int, str]
+) -> list[Line]:
+    """The lines with the comments and anchors of the page; what differs from the drafts is stored."""
+    typed = []
+    for line in lines:
+        pk = line.checkpoint.pk
+        typed.append(replace(line, comment=comments.get(pk, line.comment), anchor=anchors.get(pk, line.anchor)))
+    changed = [new for new, old in zip(typed, lines, strict=True) if new != old]
+    for line in changed:
+        _check(assignment, line.checkpoint, line.comment, line.anchor)
+    if changed:
+        _write(assignment, changed, ("comment", "anchor"))
+    return typed
 
 
 def _verdict(assignment: Assignment, line: Line) -> Verdict:

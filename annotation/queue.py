@@ -5,57 +5,59 @@ Locks are always taken in the order rater, place, assignment, trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.batches import Place
-from annotation.models import Assignment, Batch, SetAside
+from annotation.models import Assignment, Place, SetAside
 
 LEASE = timedelta(minutes=30)
-AT_ONCE = 50  # places that one look finds
+AT_ONCE = 50  # places that one look finds where all are being taken
 
 
 class AlreadySubmitted(Exception):
     """The assignment is committed; nothing about it can change."""
 
 
-def own_open(*, rater_id: int, now: datetime) -> Assignment | None:
+def own_open(*, rater_id: int) -> Assignment | None:
     """The assignment that the rater has begun and can still submit, the one with the youngest lease first."""
-    same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id"))
-    begun = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True, trajectory__set_aside__isnull=True)
-    mine = begun.annotate(held=_held_by_others(same, rater_id, now))
-    free = mine.filter(Q(lease_until__gt=now) | Q(held__lt=F("batch__raters_wanted")))
+    begun = Assignment.objects.filter(rater_id=rater_id, committed_at__isnull=True)
+    seat_left = Place.objects.filter(
+        batch_id=OuterRef("batch_id"), trajectory_id=OuterRef("trajectory_id"), taken__lt=F("wanted")
+    )
+    free = begun.filter(Q(seated=True) | Exists(seat_left)).exclude(_set_aside())
     return free.order_by("-lease_until").first()
 
 
-def _held_by_others(same: QuerySet[Assignment], rater_id: int, now: datetime) -> Coalesce:
-    """How many places of the outer row's batch and trajectory other raters hold."""
-    others = same.filter(_holding(now), batch_id=OuterRef("batch_id")).exclude(rater_id=rater_id).order_by()
-    held = others.values("trajectory_id").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(held, output_field=IntegerField()), 0)
+def _set_aside() -> Exists:
+    return Exists(SetAside.objects.filter(trajectory_id=OuterRef("trajectory_id")))
 
 
-def waiting(*, rater_id: int, now: datetime) -> QuerySet[Any]:
-    """Places (rows of ``Place``) that this rater may take, the least graded first.
+def waiting(*, rater_id: int) -> QuerySet[Place]:
+    """Places with a seat for this rater, the least graded first.
 
     A rater grades a trajectory once under a rubric version, in whatever batch.
-    An own assignment that was begun does not stand in its owner's way.
     """
-    same = Assignment.objects.filter(trajectory_id=OuterRef("trajectory_id")).order_by()
-    done = same.filter(
+    seated = Assignment.objects.filter(
         rater_id=rater_id,
-        committed_at__isnull=False,
+        seated=True,
+        trajectory_id=OuterRef("trajectory_id"),
         batch__rubric_version=OuterRef("batch__rubric_version"),
     )
-    counted: QuerySet[Any] = Place.objects.annotate(held=_held_by_others(same, rater_id, now))
-    left = counted.filter(~Exists(done), held__lt=F("batch__raters_wanted"), trajectory__set_aside__isnull=True)
-    return left.order_by("held", "batch_id", "pk")
+    left = Place.objects.filter(taken__lt=F("wanted")).exclude(Exists(seated)).exclude(_set_aside())
+    return left.order_by("taken", "batch_id", "pk")
+
+
+def free_ended(*, now: datetime) -> None:
+    """Take back the seats of leases that have ended. Their assignments and drafts stay."""
+    ended = Assignment.objects.filter(seated=True, committed_at__isnull=True, lease_until__lte=now)
+    for batch_id, trajectory_id in set(ended.values_list("batch_id", "trajectory_id")):
+        with transaction.atomic():
+            place = Place.objects.select_for_update(no_key=True).get(batch_id=batch_id, trajectory_id=trajectory_id)
+            freed = ended.filter(batch_id=batch_id, trajectory_id=trajectory_id).update(seated=False)
+            Place.objects.filter(pk=place.pk).update(taken=F("taken") - freed)
 
 
 def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
@@ -65,44 +67,47 @@ def take_next(*, rater_id: int, now: datetime) -> Assignment | None:
     and waited for only where no other is left, one at a time, since raters who hold
     one and wait for another could wait for each other.
     """
-    left = waiting(rater_id=rater_id, now=now).values_list("pk", flat=True)[:AT_ONCE]
-    taken = _try(rater_id, left, now, skip_locked=True)
+    free_ended(now=now)
+    left = waiting(rater_id=rater_id)
+    taken = _take(rater_id, left.select_for_update(skip_locked=True, no_key=True, of=("self",)), now)
     if taken is not None:
         return taken
-    for place_id in list(left.all()):
-        taken = _try(rater_id, [place_id], now, skip_locked=False)
+    for place_id in list(left.values_list("pk", flat=True)[:AT_ONCE]):
+        one = left.filter(pk=place_id).select_for_update(no_key=True, of=("self",))
+        taken = _take(rater_id, one, now)
         if taken is not None:
             return taken
     return None
 
 
 @transaction.atomic
-def _try(rater_id: int, place_ids: Iterable[int], now: datetime, *, skip_locked: bool) -> Assignment | None:
-    """The rater's own open assignment, else the first of the places that is free, in one transaction."""
+def _take(rater_id: int, places: QuerySet[Place], now: datetime) -> Assignment | None:
+    """The rater's own open assignment, else a seat at the first of the places, which are locked as they are read."""
     get_user_model().objects.select_for_update(no_key=True).values_list("pk").get(pk=rater_id)
-    mine = own_open(rater_id=rater_id, now=now)
+    mine = own_open(rater_id=rater_id)
     if mine is not None and hold(assignment=mine, now=now):
         return mine
-    locked = Place.objects.select_for_update(skip_locked=skip_locked, no_key=True).values_list(
-        "batch_id", "trajectory_id"
+    place = places.first()
+    return None if place is None else _lease(place, rater_id, now)
+
+
+def _lease(place: Place, rater_id: int, now: datetime) -> Assignment:
+    """The rater's assignment, new or begun before, at a place that is locked and has a seat left."""
+    wanted = Assignment(
+        batch_id=place.batch_id, trajectory_id=place.trajectory_id, rater_id=rater_id, lease_until=now + LEASE
     )
-    for place_id in place_ids:
-        place = locked.filter(pk=place_id).first()
-        if place is not None and _is_free(*place, rater_id, now):
-            return _lease(*place, rater_id, now)
-    return None
-
-
-def _lease(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) -> Assignment:
-    """The rater's assignment, new or begun before."""
-    wanted = Assignment(batch_id=batch_id, trajectory_id=trajectory_id, rater_id=rater_id, lease_until=now + LEASE)
     (assignment,) = Assignment.objects.bulk_create(
         [wanted],
         update_conflicts=True,
         unique_fields=["batch", "trajectory", "rater"],
-        update_fields=["lease_until"],
+        update_fields=["lease_until", "seated"],
     )
+    _sit(place)
     return assignment
+
+
+def _sit(place: Place) -> None:
+    Place.objects.filter(pk=place.pk).update(taken=F("taken") + 1)
 
 
 @transaction.atomic(savepoint=False)
@@ -112,27 +117,21 @@ def hold(*, assignment: Assignment, now: datetime) -> bool:
     Raises AlreadySubmitted.
     """
     same = Assignment.objects.filter(pk=assignment.pk)
-    if same.filter(committed_at__isnull=True, lease_until__gt=now).update(lease_until=now + LEASE):
-        return True  # who holds a place need not ask whether it is free
-    place = Place.objects.filter(batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id)
-    place.select_for_update(no_key=True).get()
+    if same.filter(committed_at__isnull=True, seated=True).update(lease_until=now + LEASE):
+        return True  # who has a seat need not ask whether one is free
+    place = Place.objects.select_for_update(no_key=True).get(
+        batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id
+    )
     current = same.select_for_update().get()
     if current.committed_at is not None:
         raise AlreadySubmitted(f"You submitted this trajectory at {current.committed_at:%H:%M:%S}.")
-    if not _is_free(current.batch_id, current.trajectory_id, current.rater_id, now):
+    if current.seated:  # a second request of the same rater was first
+        return True
+    if place.taken >= place.wanted:
         return False
-    same.update(lease_until=now + LEASE)
+    _sit(place)
+    same.update(lease_until=now + LEASE, seated=True)
     return True
-
-
-def _holding(now: datetime) -> Q:
-    return Q(committed_at__isnull=False) | Q(lease_until__gt=now)
-
-
-def _is_free(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) -> bool:
-    """To be asked under the place's lock only."""
-    others = Assignment.objects.filter(_holding(now), batch_id=batch_id, trajectory_id=trajectory_id)
-    return others.exclude(rater_id=rater_id).count() < Batch.objects.get(pk=batch_id).raters_wanted
 
 
 def set_aside(*, trajectory_id: int, reason: str) -> None:

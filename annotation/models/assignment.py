@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from bench.models import Checkpoint, Run, Trajectory
 
@@ -17,7 +16,7 @@ class Batch(models.Model):
     rubric_version = models.CharField(max_length=20)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
-    trajectories = models.ManyToManyField(Trajectory, related_name="batches")
+    trajectories = models.ManyToManyField(Trajectory, related_name="batches", through="annotation.Place")
 
     class Meta:
         ordering = ["-id"]
@@ -26,13 +25,11 @@ class Batch(models.Model):
         return self.name
 
 
-class AssignmentQuerySet(models.QuerySet["Assignment"]):
-    def open_for(self, rater_id: int, now: datetime) -> AssignmentQuerySet:
-        return self.filter(rater_id=rater_id, committed_at__isnull=True, lease_until__gt=now)
-
-
 class Assignment(models.Model):
-    """One rater on one trajectory. The lease ends by itself, so a closed browser blocks nobody."""
+    """One rater on one trajectory. A lease that has ended frees the seat for others, so a closed browser blocks nobody.
+
+    ``seated``: counts in its place's ``taken``, as every submitted one does. Only ``annotation.queue`` changes it.
+    """
 
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="assignments")
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="assignments")
@@ -40,13 +37,20 @@ class Assignment(models.Model):
     lease_until = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     committed_at = models.DateTimeField(null=True, blank=True)
-
-    objects = AssignmentQuerySet.as_manager()
+    seated = models.BooleanField(default=True)
 
     class Meta:
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["batch", "trajectory", "rater"], name="assignment_once_a_rater"),
+            models.CheckConstraint(
+                condition=Q(committed_at__isnull=True) | Q(seated=True), name="assignment_submitted_is_seated"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["lease_until"], condition=Q(committed_at__isnull=True, seated=True), name="assignment_leased"
+            ),
         ]
 
 

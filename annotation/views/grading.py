@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.access import own_assignment
+from annotation.access import TO_READ, TO_SUBMIT, own_assignment
 from annotation.grading import (
     COMMENT_CHARS,
     GradedElsewhere,
@@ -25,7 +25,6 @@ from annotation.grading import (
     PlaceTaken,
     drafted,
     rubric,
-    save_comments,
     save_grade,
     submit,
 )
@@ -53,8 +52,8 @@ def grade(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows the trajectory with its rubric; POST submits."""
     now = timezone.now()
     if request.method == "POST":
-        return _submit(request, own_assignment(request, pk), now)
-    assignment = own_assignment(request, pk, to_read=True)
+        return _submit(request, own_assignment(request, pk, *TO_SUBMIT), now)
+    assignment = own_assignment(request, pk, *TO_READ)
     try:
         holds = hold(assignment=assignment, now=now)
     except AlreadySubmitted:
@@ -65,12 +64,16 @@ def grade(request: HttpRequest, pk: int) -> HttpResponse:
 def _submit(request: HttpRequest, assignment: Assignment, now: datetime) -> HttpResponse:
     """A second submit of the same page finds the work done and only moves on."""
     try:
-        comments, anchors = _by_checkpoint(request, "comment-"), _by_checkpoint(request, "anchor-")
-        save_comments(assignment=assignment, comments=comments, anchors=anchors, now=now)
-        submit(assignment=assignment, now=now, shown=_by_checkpoint(request, "shown-"))
+        submit(
+            assignment=assignment,
+            now=now,
+            shown=_by_checkpoint(request, "shown-"),
+            comments=_by_checkpoint(request, "comment-"),
+            anchors=_by_checkpoint(request, "anchor-"),
+        )
     except (GradedElsewhere, OpenCheckpoints, PlaceTaken, ValueError) as error:
         missing = error.positions if isinstance(error, GradedElsewhere | OpenCheckpoints) else ()
-        whole = own_assignment(request, assignment.pk, to_read=True)
+        whole = own_assignment(request, assignment.pk, *TO_READ)
         return _page(request, whole, error=error, missing=missing, status=422)
     except AlreadySubmitted:
         pass
@@ -173,9 +176,9 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
     """Autosave of one grade or comment. htmx gets the fragment, a plain form the page again."""
     assignment = own_assignment(request, pk)
     comment = request.POST.get(f"comment-{checkpoint_id}")
-    problem = ""
+    lines: Sequence[Line] | None = None
     try:
-        holds = save_grade(
+        saved = save_grade(
             assignment=assignment,
             checkpoint_id=checkpoint_id,
             now=timezone.now(),
@@ -183,19 +186,21 @@ def save(request: HttpRequest, pk: int, checkpoint_id: int) -> HttpResponse:
             comment=None if comment is None else _text(comment),
             anchor=request.POST.get(f"anchor-{checkpoint_id}"),
         )
-        problem = "" if holds else str(PlaceTaken())
-        status = 200
+        lines, problem, status = saved.lines, "" if saved.holds else str(PlaceTaken()), 200
     except Checkpoint.DoesNotExist as error:
         raise Http404("This trajectory has no such checkpoint.") from error
     except AlreadySubmitted as error:
         problem, status = str(error), 409
     except ValueError as error:
         problem, status = str(error), 422
-    return _saved(request, assignment, checkpoint_id, problem, status)
+    if lines is None:
+        lines = drafted(assignment)
+    return _saved(request, lines, assignment.pk, checkpoint_id, problem, status)
 
 
-def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, problem: str, status: int) -> HttpResponse:
-    lines = drafted(assignment)
+def _saved(
+    request: HttpRequest, lines: Sequence[Line], pk: int, checkpoint_id: int, problem: str, status: int
+) -> HttpResponse:
     line = next((line for line in lines if line.checkpoint.pk == checkpoint_id), None)
     if getattr(request, "htmx", False):
         shown = line or Line(0, Checkpoint(pk=checkpoint_id))
@@ -203,7 +208,7 @@ def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, pro
         return render(request, "annotation/grading.html#saved", context, status=status)
     if problem:
         messages.error(request, problem)
-    address = reverse("grade", args=[assignment.pk])
+    address = reverse("grade", args=[pk])
     return redirect(f"{address}?open={checkpoint_id}#checkpoint-{line.number if line else 1}")
 
 
@@ -211,7 +216,7 @@ def _saved(request: HttpRequest, assignment: Assignment, checkpoint_id: int, pro
 @require_GET
 @require(may_annotate)
 def reveal(request: HttpRequest, pk: int) -> HttpResponse:
-    assignment = own_assignment(request, pk, to_read=True)
+    assignment = own_assignment(request, pk, *TO_READ)
     try:
         lines = compared(assignment)
     except NotYet as error:

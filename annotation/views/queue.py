@@ -12,7 +12,7 @@ from annotation.batches import Choice, NothingToGrade, create_batch, own_counts,
 from annotation.forms import BatchForm
 from annotation.grading import checkpoints
 from annotation.models import Assignment, SetAside
-from annotation.queue import own_open, put_back, take_next, waiting
+from annotation.queue import free_ended, own_open, put_back, take_next, waiting
 from annotation.reading import begun_item, open_items
 from bench.access import may_adjudicate, may_annotate, may_launch, require
 from bench.models import Run, Scenario
@@ -22,13 +22,14 @@ from bench.models import Run, Scenario
 @require(may_annotate)
 def queue(request: HttpRequest) -> HttpResponse:
     rater_id, now = int(request.user.pk or 0), timezone.now()
-    begun = own_open(rater_id=rater_id, now=now)
+    free_ended(now=now)
+    begun = own_open(rater_id=rater_id)
     context = {
         "begun": begun,
         "graded": begun.drafts.exclude(value="").count() if begun else 0,
         "checkpoints": checkpoints(begun).count() if begun else 0,
         "scenario": _scenario(begun) if begun else None,
-        "waiting": waiting(rater_id=rater_id, now=now).count(),
+        "waiting": waiting(rater_id=rater_id).count(),
         "today": submitted_since(rater_id=rater_id, since=now.replace(hour=0, minute=0, second=0, microsecond=0)),
         "batches": own_counts(rater_id=rater_id),
         "may_launch": may_launch(request.user),

@@ -8,10 +8,12 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.db.models import F
 
 from agents.contract import Action, ActionKind, Stage, Step, StepKind, Termination
 from agents.contract import Trajectory as Recorder
 from agents.contract.serialise import to_json
+from annotation.models import Assignment, Batch, Place
 from bench.grading.store import append_verdicts, rubric_version, rule_verdicts, score_trajectories
 from bench.models import (
     Checkpoint,
@@ -218,3 +220,13 @@ def grade(trajectory: Trajectory, rater: Any, values: Mapping[int, str], anchor:
     ]  # fmt: skip
     append_verdicts(rows)
     score_trajectories([trajectory.pk])
+
+
+def seat(
+    batch: Batch, trajectory: Trajectory, rater: Any, *, until: datetime, committed: datetime | None = None
+) -> Assignment:
+    """The rater at a place of the batch, whatever the queue would have handed out."""
+    Place.objects.filter(batch=batch, trajectory=trajectory).update(taken=F("taken") + 1)
+    return Assignment.objects.create(
+        batch=batch, trajectory=trajectory, rater=rater, lease_until=until, committed_at=committed
+    )

@@ -1,8 +1,8 @@
 import pytest
 
 from annotation.batches import Choice, NothingToGrade, create_batch, own_counts, progress
-from annotation.models import Assignment
 from bench.models import Trajectory
+from tests.annotation import factories
 from tests.annotation.factories import judge
 
 
@@ -60,13 +60,7 @@ def test_progress_counts_gradings_of_all_raters(run, cast, now):
     batch = _create(run, cast, size=2)
     first = batch.trajectories.first()
     for name in ("ann", "ben"):
-        Assignment.objects.create(
-            batch=batch,
-            trajectory=first,
-            rater=cast[name],
-            lease_until=now,
-            committed_at=now if name == "ann" else None,
-        )
+        factories.seat(batch, first, cast[name], until=now, committed=now if name == "ann" else None)
     (row,) = progress()
     assert (row.trajectories, row.committed, row.wanted) == (2, 1, 4)
     assert [(c.mine, c.size) for c in own_counts(rater_id=cast["ann"].pk)] == [(1, 2)]

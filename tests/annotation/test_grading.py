@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from annotation.batches import Choice, create_batch
-from annotation.grading import GradedElsewhere, OpenCheckpoints, PlaceTaken, rubric, save_comments, save_grade, submit
+from annotation.grading import GradedElsewhere, OpenCheckpoints, PlaceTaken, rubric, save_grade, submit
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import LEASE, AlreadySubmitted, take_next
 from bench.exports import export_results
@@ -74,8 +74,7 @@ def test_a_submit_with_open_checkpoints_names_them_and_commits_nothing(mine, now
 
 def test_a_submit_turns_drafts_into_verdicts_of_the_rater(mine, now):
     grade_all(mine, now)
-    save_comments(assignment=mine, comments={rubric(mine)[0].checkpoint.pk: "Clear."}, anchors={}, now=now)
-    submit(assignment=mine, now=now)
+    submit(assignment=mine, now=now, comments={rubric(mine)[0].checkpoint.pk: "Clear."})
     rows = list(Verdict.objects.filter(source="human").order_by("checkpoint__position"))
     assert [row.value for row in rows] == ["pass"] * len(rubric(mine))
     assert {(row.name, row.rater.username, row.rubric_version) for row in rows} == {("ann", "ann", "1")}
@@ -99,10 +98,20 @@ def test_a_draft_outlives_a_lost_place_but_cannot_be_submitted(make_batch, cast,
     later = now + LEASE + timedelta(seconds=1)
     take_next(rater_id=cast["ben"].pk, now=later)
     first = rubric(mine)[0].checkpoint.pk
-    assert save_grade(assignment=mine, checkpoint_id=first, now=later, value="fail") is False
+    assert save_grade(assignment=mine, checkpoint_id=first, now=later, value="fail").holds is False
     assert rubric(mine)[0].value == "fail"
     with pytest.raises(PlaceTaken):
         submit(assignment=mine, now=later)
+
+
+def test_what_was_typed_is_kept_where_a_submit_is_refused(mine, now):
+    first = rubric(mine)[0].checkpoint.pk
+    with pytest.raises(OpenCheckpoints):
+        submit(assignment=mine, now=now, comments={first: "For three."}, anchors={first: "request"})
+    assert (rubric(mine)[0].comment, rubric(mine)[0].anchor) == ("For three.", "request")
+    with pytest.raises(ValueError, match="has no part"):
+        submit(assignment=mine, now=now, comments={first: "For four."}, anchors={first: "step:9"})
+    assert rubric(mine)[0].comment == "For three."
 
 
 def test_two_raters_who_disagree_open_an_adjudication_and_drop_the_cached_results(make_batch, cast, run, now):

@@ -5,9 +5,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.grading import rubric, save_grade
-from annotation.models import Assignment, Batch, SetAside
-from annotation.queue import LEASE, take_next
+from annotation.models import Assignment, Batch, Place, SetAside
+from annotation.queue import LEASE, free_ended, take_next
 from bench.models import CheckpointScore, Trajectory, Verdict
+from tests.annotation import factories
 from tests.annotation.factories import MODEL, PANEL
 from tests.annotation.factories import grade as give
 
@@ -223,12 +224,11 @@ def test_a_rater_is_anonymous_to_the_adjudicator(as_user, meal, cast):
 
 
 def test_a_rater_whose_place_was_taken_is_led_on_by_queue_and_page(as_user, mine, cast):
-    Batch.objects.update(raters_wanted=1)
+    Place.objects.update(wanted=1)
     past = timezone.now() - LEASE
     Assignment.objects.filter(pk=mine.pk).update(lease_until=past)
-    Assignment.objects.create(
-        batch=mine.batch, trajectory=mine.trajectory, rater=cast["ben"], lease_until=timezone.now() + LEASE
-    )
+    free_ended(now=timezone.now())
+    factories.seat(mine.batch, mine.trajectory, cast["ben"], until=timezone.now() + LEASE)
     client = as_user("ann")
     html = client.get(page(mine)).content.decode()
     assert "Your draft is kept; go on with the next." in html
@@ -274,7 +274,7 @@ def test_the_reveal_and_the_case_lead_to_what_a_comment_points_at(as_user, meal,
     assert 'id="sentence:2" data-part="sentence:2"' in html
     assert html.count("anchored") == 1
     batch = make_batch()
-    own = Assignment.objects.create(batch=batch, trajectory=meal, rater=cast["cleo"], lease_until=now, committed_at=now)
+    own = factories.seat(batch, meal, cast["cleo"], until=now, committed=now)
     html = as_user("cleo").get(reverse("reveal", args=[own.pk])).content.decode()
     assert 'href="#sentence:2"' in html
     assert '<sup class="pin shade-own">1</sup>' in html

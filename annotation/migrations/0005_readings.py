@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0003_set_aside'),
+        ('annotation', '0004_places_count_their_seats'),
         ('bench', '0024_errata_retire_checkpoints'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
