@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -81,14 +82,14 @@ def _try(rater_id: int, place_ids: Iterable[int], now: datetime, *, skip_locked:
     """The rater's own open assignment, else the first of the places that is free, in one transaction."""
     get_user_model().objects.select_for_update(no_key=True).values_list("pk").get(pk=rater_id)
     mine = own_open(rater_id=rater_id, now=now)
-    if mine is not None and hold(assignment=mine, now=now):
+    if mine is not None and _extend(mine, now) is _Place.HELD:
         return mine
     locked = Place.objects.select_for_update(skip_locked=skip_locked, no_key=True).values_list(
         "batch_id", "trajectory_id"
     )
     for place_id in place_ids:
         place = locked.filter(pk=place_id).first()
-        if place is not None and _is_free(*place, rater_id, now):
+        if place is not None and _is_free(*place, rater_id, now) and not _has_graded(*place, rater_id):
             return _lease(*place, rater_id, now)
     return None
 
@@ -105,24 +106,41 @@ def _lease(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) -> A
     return assignment
 
 
-@transaction.atomic(savepoint=False)
 def hold(*, assignment: Assignment, now: datetime) -> bool:
     """Extends the lease. False where it had run out and others have taken all places since.
 
     Raises AlreadySubmitted.
     """
+    place = _extend(assignment, now)
+    if place is _Place.SUBMITTED:
+        moment = Assignment.objects.values_list("committed_at", flat=True).get(pk=assignment.pk)
+        raise AlreadySubmitted(f"You submitted this trajectory at {moment:%H:%M:%S}.")
+    return place is _Place.HELD
+
+
+class _Place(Enum):
+    """What became of an assignment's place."""
+
+    HELD = auto()
+    LOST = auto()
+    SUBMITTED = auto()
+
+
+@transaction.atomic(savepoint=False)
+def _extend(assignment: Assignment, now: datetime) -> _Place:
+    """Extends the lease where it can be. It may have been submitted since it was read, such as by a second tab."""
     same = Assignment.objects.filter(pk=assignment.pk)
     if same.filter(committed_at__isnull=True, lease_until__gt=now).update(lease_until=now + LEASE):
-        return True  # who holds a place need not ask whether it is free
+        return _Place.HELD  # who holds a place need not ask whether it is free
     place = Place.objects.filter(batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id)
     place.select_for_update(no_key=True).get()
     current = same.select_for_update().get()
     if current.committed_at is not None:
-        raise AlreadySubmitted(f"You submitted this trajectory at {current.committed_at:%H:%M:%S}.")
+        return _Place.SUBMITTED
     if not _is_free(current.batch_id, current.trajectory_id, current.rater_id, now):
-        return False
+        return _Place.LOST
     same.update(lease_until=now + LEASE)
-    return True
+    return _Place.HELD
 
 
 def _holding(now: datetime) -> Q:
@@ -133,6 +151,13 @@ def _is_free(batch_id: int, trajectory_id: int, rater_id: int, now: datetime) ->
     """To be asked under the place's lock only."""
     others = Assignment.objects.filter(_holding(now), batch_id=batch_id, trajectory_id=trajectory_id)
     return others.exclude(rater_id=rater_id).count() < Batch.objects.get(pk=batch_id).raters_wanted
+
+
+def _has_graded(batch_id: int, trajectory_id: int, rater_id: int) -> bool:
+    """Whether the rater has submitted the trajectory since the places were looked for."""
+    rubric = Batch.objects.values("rubric_version").get(pk=batch_id)["rubric_version"]
+    same = Assignment.objects.filter(trajectory_id=trajectory_id, rater_id=rater_id, committed_at__isnull=False)
+    return same.filter(batch__rubric_version=rubric).exists()
 
 
 def set_aside(*, trajectory_id: int, reason: str) -> None:
