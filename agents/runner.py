@@ -11,7 +11,6 @@ from typing import Unpack
 
 from agents.contract import (
     LLM,
-    BadReply,
     BudgetExceeded,
     CallOptions,
     CallTool,
@@ -108,8 +107,8 @@ class _Watch:
         try:
             with self._halting():
                 reply = self._llm.complete(messages, stage=stage, **options)
-        except BadReply as error:
-            self.usage += error.usage  # it was paid for
+        except LLMError as error:
+            self.usage += error.usage  # replies that could not be used were paid for
             raise
         # Only a prompt that was read counts: one that overflowed the context was refused unread.
         self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
