@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.contract import Cut, Stage, StepKind, Termination, Trajectory, Usage
+from agents.contract import Action, ActionKind, Cut, Stage, StepKind, Termination, Trajectory, Usage
 from agents.contract.serialise import from_json, to_json
 from agents.registry import AgentSpec, resolve
 from agents.runner import run_agent
@@ -94,6 +94,26 @@ def test_arguments_of_a_reply_that_ended_at_the_limit_do_not_count_as_completed(
     script.answers = [(200, {}, completion(json.dumps({"calls": []}))), (200, {}, said)]
     done = act(script, bench, "no_history", train_task())
     assert (done.action.arguments, done.termination) == (BOOKING, Termination.CUT_OFF)
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "ending", "taken"),
+    [
+        (f"<think>Soft?</think>{TEXT}", TEXT, Termination.COMPLETED, 20),  # 7 for <think>, 5, 8 for </think>
+        ("<think>Soft?", None, Termination.NO_ACTION, 12),
+        (TEXT, TEXT, Termination.COMPLETED, 0),
+    ],
+)
+def test_the_text_of_anybodys_agent_is_kept_without_what_it_thought_aloud(bench, said, text, ending, taken):
+    def agent(task, *, llm, search, call_tool, limits):
+        return Trajectory(Termination.COMPLETED, action=Action(ActionKind.GENERATE, text=said))
+
+    done = run_agent(
+        AgentSpec("own", agent, "own"), menu_task(), llm=bench.llm("http://127.0.0.1:9"),
+        search=search_over(history()), call_tool=TrainDesk(), limits=LIMITS,
+    )  # fmt: skip
+    assert (done.action.text if done.action else None, done.termination) == (text, ending)
+    assert [step.cut.reasoning_chars for step in done.steps] == [taken] * (taken > 0)
 
 
 def test_what_was_cut_is_saved_with_the_trajectory_and_earlier_ones_are_still_read(script, bench):
