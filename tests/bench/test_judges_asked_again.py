@@ -27,7 +27,7 @@ def reply(verdict: str = "pass", first: int = 1) -> str:
 @pytest.fixture
 def text_unit(tiny, offline, script) -> Unit:  # noqa: F811
     """A text that waits for its judge, which is the scripted endpoint and of the agent's family as the test wishes."""
-    Endpoint.objects.create(slug="judge", base_url=script.url, model="m", family="some")
+    Endpoint.objects.create(slug="judge", base_url=script.url, model="m", family="some", system_role=True)
     run = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="offline", limit=1, judges=["judge"]))
     unit = run.units.get()
     texts = type(unit.task).objects.of_dataset(run.dataset_id).filter(scenario__action_kind="generate")
@@ -96,6 +96,7 @@ def extra_property(rows: list[dict]) -> list[dict]:
 @pytest.mark.parametrize(("change", "lost"), [(odd_row, 1), (unknown_id, 1), (extra_property, 0)])
 def test_an_odd_grade_id_or_property_costs_no_other_checkpoint_its_verdict(text_unit, script, change, lost):  # noqa: F811
     script.says(words := json.dumps({"verdicts": change(json.loads(reply())["verdicts"])}))
+    script.requests.clear()
     judge(text_unit.pk, "here")
     assert len(script.requests) == 3  # the reply was asked to be mended twice, and was not
     values = [value for value, _ in verdicts()]
