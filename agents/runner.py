@@ -11,7 +11,6 @@ from typing import Unpack
 
 from agents.contract import (
     LLM,
-    BadReply,
     BudgetExceeded,
     CallOptions,
     CallTool,
@@ -32,6 +31,7 @@ from agents.contract import (
 )
 from agents.registry import AgentSpec
 from agents.toolkit.budget import evidence_tokens
+from agents.toolkit.reasoning import without_reasoning_in_action
 from agents.toolkit.recorder import Interrupted
 from agents.toolkit.rendering import one_line
 
@@ -65,7 +65,7 @@ def run_agent(
         raise watch.halt
     if watch.halt is not None:
         done = _ended(done, watch.halt)
-    done = replace(done, usage=watch.usage)
+    done = _ending_known(without_reasoning_in_action(replace(done, usage=watch.usage)))
     try:
         check_budget(spec, done, limits)
         watch.check_shown(done, task)
@@ -108,8 +108,8 @@ class _Watch:
         try:
             with self._halting():
                 reply = self._llm.complete(messages, stage=stage, **options)
-        except BadReply as error:
-            self.usage += error.usage  # it was paid for
+        except LLMError as error:
+            self.usage += error.usage  # replies that could not be used were paid for
             raise
         # Only a prompt that was read counts: one that overflowed the context was refused unread.
         self._prompts.append("\n".join(_text_of(message) for message in messages if message["role"] != "assistant"))
@@ -134,6 +134,12 @@ class _Watch:
 def _text_of(message: Message) -> str:
     content = message.get("content") or ""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def _ending_known(done: Trajectory) -> Trajectory:
+    """A text that was nothing but reasoning is no action."""
+    acted = done.termination in (Termination.COMPLETED, Termination.CUT_OFF)
+    return replace(done, termination=Termination.NO_ACTION) if acted and done.action is None else done
 
 
 def _ended(partial: Trajectory, error: Exception) -> Trajectory:

@@ -6,6 +6,7 @@ Locks are always taken in the order rater, place, assignment, trajectory.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import Enum, auto
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
@@ -85,7 +86,7 @@ def _take(rater_id: int, places: QuerySet[Place], now: datetime) -> Assignment |
     """The rater's own open assignment, else a seat at the first of the places, which are locked as they are read."""
     get_user_model().objects.select_for_update(no_key=True).values_list("pk").get(pk=rater_id)
     mine = own_open(rater_id=rater_id)
-    if mine is not None and hold(assignment=mine, now=now):
+    if mine is not None and _extend(mine, now) is _Seat.HELD:
         return mine
     place = places.first()
     return None if place is None else _lease(place, rater_id, now)
@@ -110,28 +111,45 @@ def _sit(place: Place) -> None:
     Place.objects.filter(pk=place.pk).update(taken=F("taken") + 1)
 
 
-@transaction.atomic(savepoint=False)
 def hold(*, assignment: Assignment, now: datetime) -> bool:
     """Extends the lease. False where it had run out and others have taken all places since.
 
     Raises AlreadySubmitted.
     """
+    seat = _extend(assignment, now)
+    if seat is _Seat.SUBMITTED:
+        moment = Assignment.objects.values_list("committed_at", flat=True).get(pk=assignment.pk)
+        raise AlreadySubmitted(f"You submitted this trajectory at {moment:%H:%M:%S}.")
+    return seat is _Seat.HELD
+
+
+class _Seat(Enum):
+    """What became of an assignment's seat."""
+
+    HELD = auto()
+    LOST = auto()
+    SUBMITTED = auto()
+
+
+@transaction.atomic(savepoint=False)
+def _extend(assignment: Assignment, now: datetime) -> _Seat:
+    """Extends the lease where it can be. It may have been submitted since it was read, such as by a second tab."""
     same = Assignment.objects.filter(pk=assignment.pk)
     if same.filter(committed_at__isnull=True, seated=True).update(lease_until=now + LEASE):
-        return True  # who has a seat need not ask whether one is free
+        return _Seat.HELD  # who has a seat need not ask whether one is free
     place = Place.objects.select_for_update(no_key=True).get(
         batch_id=assignment.batch_id, trajectory_id=assignment.trajectory_id
     )
     current = same.select_for_update().get()
     if current.committed_at is not None:
-        raise AlreadySubmitted(f"You submitted this trajectory at {current.committed_at:%H:%M:%S}.")
+        return _Seat.SUBMITTED
     if current.seated:  # a second request of the same rater was first
-        return True
+        return _Seat.HELD
     if place.taken >= place.wanted:
-        return False
+        return _Seat.LOST
     _sit(place)
     same.update(lease_until=now + LEASE, seated=True)
-    return True
+    return _Seat.HELD
 
 
 def set_aside(*, trajectory_id: int, reason: str) -> None:

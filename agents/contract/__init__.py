@@ -54,6 +54,7 @@ from agents.contract.types import (
     ToolResult,
     ToolSpec,
     Trajectory,
+    UnusableReply,
     Usage,
 )
 
@@ -104,6 +105,7 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "Trajectory",
+    "UnusableReply",
     "Usage",
     "endpoint_label",
 ]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from agents.contract.types import Cut, Termination, Usage
+from agents.contract.types import Termination, UnusableReply, Usage
 
 
 class LLMError(Exception):
-    """Base of what a model call can end in; ``termination`` is how a trajectory ends if nobody handles it."""
+    """Base of what a model call can end in; ``termination`` is how a trajectory ends if nobody handles it.
+
+    ``replies``: those that came before it and could not be used; ``usage``: of the calls behind them.
+    """
 
     termination = Termination.MODEL_ERROR
+    usage = Usage()
+    replies: tuple[UnusableReply, ...] = ()
 
 
 class ModelUnavailable(LLMError):
@@ -64,25 +69,15 @@ class ContextOverflow(LLMError):
     termination = Termination.CONTEXT_OVERFLOW
 
 
-_WHOLE = Cut()
-
-
 class BadReply(LLMError):
-    """Empty, cut off or not what the schema asks, after the bounded repair.
-
-    ``raw`` is the last reply as the model wrote it, ``text`` the same without its reasoning.
-    """
+    """Empty, cut off or not what the schema asks, after the bounded repair."""
 
     termination = Termination.BAD_OUTPUT
 
-    def __init__(
-        self, message: str, raw: str = "", usage: Usage | None = None, text: str | None = None, cut: Cut = _WHOLE
-    ) -> None:
-        super().__init__(message)
-        self.raw = raw
-        self.text = raw if text is None else text
-        self.usage = usage or Usage()  # of the calls behind it, repairs included
-        self.cut = cut  # of the last reply
+    @property
+    def text(self) -> str:
+        """The last reply, without its reasoning."""
+        return self.replies[-1].text if self.replies else ""
 
 
 class BudgetExceeded(LLMError):

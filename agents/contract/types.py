@@ -197,6 +197,15 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class UnusableReply:
+    """A reply that is empty, cut off or not what the schema asks. ``text``: ``raw`` without its reasoning."""
+
+    raw: str
+    text: str
+    cut: Cut = Cut()
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One line of the trajectory: what was done in which stage, with data a page can show."""
 

@@ -19,10 +19,12 @@ from agents.contract import (
     CallLimitReached,
     CallOptions,
     Limits,
+    LLMError,
     Message,
     Reply,
     Stage,
     ToolSpec,
+    UnusableReply,
     Usage,
 )
 from agents.model.endpoints import (
@@ -133,7 +135,7 @@ class OpenAILLM:
 
     @property
     def usage(self) -> Usage:
-        """All calls of this trajectory so far, replayed ones and those behind a BadReply included."""
+        """All calls of this trajectory so far, replayed ones and those behind an error included."""
         with self._lock:
             return self._usage
 
@@ -147,20 +149,26 @@ class OpenAILLM:
         temperature = options.get("temperature", self._limits.temperature)
         first = tuple(dict(message) for message in messages)
         wish = _Wish(first, stage, schema, tuple(options.get("tools", ())), temperature, room)
-        usage, replayed = Usage(), True
+        usage, replayed, unusable = Usage(), True, list[UnusableReply]()
         for round_number in range(REPAIR_ROUNDS + 1):
-            call, from_store, mode = self._ask(wish, round_number)
+            try:
+                call, from_store, mode = self._ask(wish, round_number)
+            except LLMError as error:
+                error.usage, error.replies = usage, tuple(unusable)  # of what this request was to mend
+                raise
             usage, replayed = usage + call.usage, replayed and from_store
             read = read_reply(call.response, schema=schema, mode=mode, max_tokens=room)
             if not read.problem:
                 return Reply(
                     read.text, read.parsed, read.tool_calls, usage, read.finish_reason, replayed, read.raw, read.cut
                 )
+            unusable.append(UnusableReply(read.raw, read.text, read.cut))
             # Grows from round to round: the same request again would be answered from the store.
             repaired = tuple(repair_messages(wish.messages, read.text, read.problem))
             wish = _Wish(repaired, stage, schema, wish.tools, temperature, room)
-        message = f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}"
-        raise BadReply(message, raw=read.raw, usage=usage, text=read.text, cut=read.cut)
+        bad = BadReply(f"{stage}: reply unusable after {REPAIR_ROUNDS} repairs: {read.problem}")
+        bad.usage, bad.replies = usage, tuple(unusable)
+        raise bad
 
     def _ask(self, wish: _Wish, round_number: int) -> tuple[StoredCall, bool, Mode | None]:
         """The answer to one request, whether it was replayed, and the schema mode it was asked in."""

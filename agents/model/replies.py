@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import JSON, Cut, ToolCall
-from agents.model.structured import Mode, NoObject, extract_object, read_json, without_reasoning
+from agents.model.structured import Mode, NoObject, extract_object, read_json
+from agents.toolkit.reasoning import without_reasoning
 
 AT_LIMIT = "length"  # the finish reason of a reply that used up its tokens
 

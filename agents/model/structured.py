@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -12,26 +11,16 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from agents.contract import JSON, Message
+from agents.toolkit.reasoning import without_reasoning
 from agents.toolkit.rendering import render
 
 Mode = Literal["json_schema", "tool", "prompt"]
 
 REPLY_TOOL = "reply"
-_MARK = r"think(?:ing)?>"  # <think> or <thinking>, in any case
-_PAIRED = re.compile(rf"<{_MARK}.*?</{_MARK}", re.DOTALL | re.IGNORECASE)
-_BEFORE_CLOSING = re.compile(rf"^.*</{_MARK}", re.DOTALL | re.IGNORECASE)  # some servers swallow the opening mark
-_UNCLOSED = re.compile(rf"<{_MARK}.*$", re.DOTALL | re.IGNORECASE)
 
 
 class NoObject(ValueError):
     """The text holds no JSON object, or one that is cut off. The message goes into the repair."""
-
-
-def without_reasoning(text: str) -> str:
-    """``text`` without what the model thought aloud: paired marks, a lone closing one, an unclosed one."""
-    for pattern in (_PAIRED, _BEFORE_CLOSING, _UNCLOSED):
-        text = pattern.sub("", text)
-    return text
 
 
 def extract_object(text: str, schema: JSON | None = None) -> JSON:

@@ -10,7 +10,6 @@ from agents.contract import (
     JSON,
     LLM,
     Action,
-    BadReply,
     CallLimitReached,
     CallOptions,
     CallTool,
@@ -19,6 +18,7 @@ from agents.contract import (
     Evidence,
     Limits,
     Link,
+    LLMError,
     Message,
     Reply,
     Stage,
@@ -73,8 +73,10 @@ class Recorder:
         asked = f"Asked the model ({stage.replace('_', ' ')})"
         try:
             reply = self._llm.complete(messages, stage=stage, **own)
-        except BadReply as error:
-            self._asked(stage, f"{asked}; its reply can't be used.", error.text, (), error.usage, error.cut)
+        except LLMError as error:
+            if error.replies:
+                last = error.replies[-1]
+                self._asked(stage, f"{asked}; its reply can't be used.", last.text, (), error.usage, last.cut)
             raise
         self._asked(stage, f"{asked}.", reply.text, reply.tool_calls, reply.usage, reply.cut)
         return reply

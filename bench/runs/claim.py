@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,9 @@ from agents.registry import EXTERNAL
 from bench.grading.coverage import without_answer
 from bench.models import Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.models.run import OPEN_STATUSES
+from bench.runs.endpoints import KeyMissing, UnknownModel
 from bench.runs.fence import GoldWasRead, check_unread
+from bench.runs.reach import learn_system_role
 
 MAX_ATTEMPTS = 6  # claims of one unit, counting those of workers that died
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
@@ -236,7 +239,9 @@ def resume_run(run_id: int) -> None:
 
     Raises GoldWasRead for a run of an agent elsewhere whose people have read the answers meanwhile.
     """
-    _check_unread(Run.objects.get(pk=run_id))
+    run = Run.objects.get(pk=run_id)
+    _check_unread(run)
+    _learn_what_models_take(run)
     with transaction.atomic():
         if _reopen(run_id, [RunStatus.PAUSED, RunStatus.CANCELLED]):
             _requeue(run_id)
@@ -251,6 +256,7 @@ def retry_failed(run_id: int) -> int:
     """
     run = Run.objects.get(pk=run_id)
     acts = _may_act(run)
+    _learn_what_models_take(run)
     fresh = {"error": "", "attempts": 0, "waits": 0, "claimed_by": "", "finished_at": None, "enqueued_at": None}
     with transaction.atomic():
         failed = Unit.objects.filter(run_id=run_id, status=UnitStatus.FAILED)
@@ -269,6 +275,13 @@ def retry_failed(run_id: int) -> int:
 def _check_unread(run: Run) -> None:
     if any(method.startswith(EXTERNAL) for method in run.manifest["methods"]):
         check_unread(run)
+
+
+def _learn_what_models_take(run: Run) -> None:
+    """The run may be older than the question. Where nobody answers now, units wait, and a probe asks."""
+    for name in dict.fromkeys([run.model, *run.manifest["policy"]["panel"]]):
+        with suppress(UnknownModel, KeyMissing):
+            learn_system_role(name)
 
 
 def _may_act(run: Run) -> bool:

@@ -33,6 +33,7 @@ from agents.contract import (
 from agents.contract import Trajectory as Course
 from agents.registry import EXTERNAL, resolve
 from agents.toolkit.budget import evidence_tokens
+from agents.toolkit.reasoning import silenced
 from bench.models import ExternalSession, Run, RunStatus, Trajectory, Unit, UnitStatus
 from bench.runs.claim import stop
 from bench.runs.execute import store_course
@@ -278,11 +279,12 @@ def submit(unit: Unit, client: str, *, text: str, claimed: Sequence[Step], usage
 def _store(unit: Unit, client: str, text: str, claimed: Sequence[Step], usage: Usage, gave_up: str) -> Stored:
     with transaction.atomic():
         session = ExternalSession.objects.select_for_update().get(unit=unit)  # one submission at a time
+        text, cut = silenced(text)
         action = _action(unit, session, text, gave_up)
         recorded = [read_step(step) for step in session.record]
         course = Course(
             termination=Termination.COMPLETED if action else Termination.NO_ACTION,
-            steps=(*recorded, *map(_claimed, claimed)),
+            steps=(*recorded, *cut, *map(_claimed, claimed)),
             evidence=tuple(map(_evidence, session.served)),
             action=action,
             usage=usage,

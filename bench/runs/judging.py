@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db.models import Q
 
-from agents.contract import JSON, BadReply, BudgetExceeded, Cancelled, LLMError, Outage, Stage
+from agents.contract import JSON, BudgetExceeded, Cancelled, LLMError, Outage, Stage, UnusableReply
 from agents.contract.serialise import from_json
 from agents.model.client import OpenAILLM
 from agents.model.structured import NoObject, extract_object
 from bench.grading import judges
-from bench.grading.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint
+from bench.grading.judges import RUBRIC_VERSION, GoldEvidence, JudgedCheckpoint, JudgeResult
 from bench.grading.store import append_verdicts
 from bench.grading.types import VerdictValue
 from bench.models import Checkpoint, Trajectory, Verdict
@@ -67,15 +67,24 @@ def _judge(trajectory: Trajectory, judge: str, checkpoints: Sequence[Checkpoint]
         unscored, raw, cost_usd = result.unscored, reply.raw or result.raw, reply.usage.cost_usd
     except (BudgetExceeded, Cancelled, BooksUnavailable, Outage):
         raise  # says nothing about the judge
-    except BadReply as error:
-        # One bad row costs that row only: what the reply says of the others counts.
-        result = judges.parse(_object_in(error.text), list(ids))
+    except LLMError as error:
+        # One bad row costs that row only: what a reply says of the others counts, whatever became of its repair.
+        problem, cost_usd = f"{type(error).__name__}: {error}", error.usage.cost_usd
+        result, raw = _best(error.replies, list(ids))
         verdicts = {key: (value.value, why) for key, (value, why) in result.verdicts.items()}
-        unscored = result.unscored if verdicts else dict.fromkeys(ids, f"BadReply: {error}")
-        raw, cost_usd = error.raw, error.usage.cost_usd
-    except (LLMError, UnknownModel, KeyMissing) as error:
+        unscored = result.unscored if verdicts else dict.fromkeys(ids, problem)
+    except (UnknownModel, KeyMissing) as error:
         unscored = {key: f"{type(error).__name__}: {error}" for key in ids}
     _append(trajectory, judge, ids, verdicts, unscored, raw, cost_usd)
+
+
+def _best(replies: Sequence[UnusableReply], ids: Sequence[str]) -> tuple[JudgeResult, str]:
+    """The reply that grades the most checkpoints, of several the last one; and the judge's own words in it.
+
+    A repair may be worse than what it was to mend: prose, or one row of many.
+    """
+    read = [(judges.parse(_object_in(reply.text), ids), reply.raw) for reply in replies]
+    return max(reversed(read), key=lambda one: len(one[0].verdicts), default=(judges.parse(None, ids), ""))
 
 
 def _object_in(text: str) -> JSON | str:

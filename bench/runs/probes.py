@@ -16,7 +16,7 @@ from bench.models import OutageRow
 from bench.redis_server import redis_client
 from bench.runs import outages
 from bench.runs.endpoints import KeyMissing, OfflineStopped, UnknownModel, resolve_endpoint
-from bench.runs.reach import ping
+from bench.runs.reach import learn_system_role, ping
 from bench.search.vectors import EmbeddingsMissing, client
 
 log = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ def _ask_endpoint(name: str) -> None:
         return
     try:
         ping(endpoint, [{"role": "user", "content": "ping"}], PROBE_TIMEOUT_S)
+        learn_system_role(name)  # nobody could be asked at the launch or when the run was resumed
     except Outage:
         raise
     except LLMError:

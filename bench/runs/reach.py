@@ -34,8 +34,16 @@ def check_reachable(name: str) -> None:
 
     A registered endpoint of which it is not known is asked whether its model takes a system message.
     """
+    check_address(resolve_endpoint(name))
+    learn_system_role(name)
+
+
+def learn_system_role(name: str) -> None:
+    """Ask a registered endpoint whether its model takes a system message, where that is not known yet.
+
+    It stays unknown where the server cannot be asked now. Raises UnknownModel and KeyMissing.
+    """
     endpoint = resolve_endpoint(name)
-    check_address(endpoint)
     unknown = Endpoint.objects.filter(slug=name, system_role=None)
     if not endpoint.simulated and unknown.exists():
         unknown.update(system_role=takes_system_role(endpoint))

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from agents.contract import Cut, StepKind, Termination, Trajectory
+from agents.contract import Action, ActionKind, Cut, Stage, StepKind, Termination, Trajectory, Usage
 from agents.contract.serialise import from_json, to_json
-from agents.registry import resolve
+from agents.registry import AgentSpec, resolve
 from agents.runner import run_agent
+from agents.toolkit.recorder import Recorder
 from tests.agents.agent_world import LIMITS, TrainDesk, history, menu_task, search_over, train_task
+from tests.agents.asking import ASK, SEAT
 from tests.agents.support import completion
 
 TEXT = "Soup on Monday."
@@ -94,6 +96,26 @@ def test_arguments_of_a_reply_that_ended_at_the_limit_do_not_count_as_completed(
     assert (done.action.arguments, done.termination) == (BOOKING, Termination.CUT_OFF)
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "ending", "taken"),
+    [
+        (f"<think>Soft?</think>{TEXT}", TEXT, Termination.COMPLETED, 20),  # 7 for <think>, 5, 8 for </think>
+        ("<think>Soft?", None, Termination.NO_ACTION, 12),
+        (TEXT, TEXT, Termination.COMPLETED, 0),
+    ],
+)
+def test_the_text_of_anybodys_agent_is_kept_without_what_it_thought_aloud(bench, said, text, ending, taken):
+    def agent(task, *, llm, search, call_tool, limits):
+        return Trajectory(Termination.COMPLETED, action=Action(ActionKind.GENERATE, text=said))
+
+    done = run_agent(
+        AgentSpec("own", agent, "own"), menu_task(), llm=bench.llm("http://127.0.0.1:9"),
+        search=search_over(history()), call_tool=TrainDesk(), limits=LIMITS,
+    )  # fmt: skip
+    assert (done.action.text if done.action else None, done.termination) == (text, ending)
+    assert [step.cut.reasoning_chars for step in done.steps] == [taken] * (taken > 0)
+
+
 def test_what_was_cut_is_saved_with_the_trajectory_and_earlier_ones_are_still_read(script, bench):
     done = write(script, bench, f"<think>Soft?</think>{TEXT}", finish="length")
     document = to_json(done)
@@ -110,3 +132,20 @@ def test_a_trajectory_counts_the_calls_whose_tokens_were_estimated(script, bench
     script.answers = [(200, {}, counted), (200, {}, uncounted)]
     done = act(script, bench, "profile", menu_task())
     assert (done.usage.calls, done.usage.estimated_calls) == (2, 1)
+
+
+def test_a_reply_whose_repair_could_not_be_asked_for_was_paid_for_and_is_a_step(script, bench):
+    refusal = {"error": {"message": "the context is too long", "code": "context_length_exceeded"}}
+    script.answers = [(200, {}, completion("no object here")), (400, {}, refusal)]
+    llm = bench.llm(script.url, schema_mode="prompt", price_in_per_mtok_usd=1.0)
+
+    def agent(task, *, llm, search, call_tool, limits):
+        with Recorder(llm=llm, call_tool=call_tool, limits=limits) as notes:
+            notes.complete(ASK, stage=Stage.ACT, schema=SEAT)
+        raise AssertionError("unreachable")
+
+    spec = AgentSpec("own", agent, "own")
+    done = run_agent(spec, menu_task(), llm=llm, search=search_over(history()), call_tool=TrainDesk(), limits=LIMITS)
+    assert done.termination is Termination.CONTEXT_OVERFLOW
+    assert done.usage == Usage(1, 100, 10, pytest.approx(0.0001))
+    assert [(step.kind, step.data["reply"]) for step in done.steps] == [(StepKind.MODEL, "no object here")]

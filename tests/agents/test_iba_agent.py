@@ -14,6 +14,7 @@ from agents.contract import (
     Part,
     Stage,
     ToolSpec,
+    UnusableReply,
 )
 from agents.methods.iba.act import act
 from agents.methods.iba.agent import Parts, run
@@ -176,7 +177,9 @@ def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:
     class Cut(Player):
         def complete(self, messages, **values):
             if "constraints" in (values.get("schema") or {}).get("properties", {}):
-                raise BadReply("cut off", raw[:-20])
+                error = BadReply("cut off")
+                error.replies = (UnusableReply(raw[:-20], raw[:-20]),)
+                raise error
             return super().complete(messages, **values)
 
     found = think(train_task(), EvidenceNet(EVENTS), llm=Cut()).constraints

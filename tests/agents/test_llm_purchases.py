@@ -37,7 +37,7 @@ def test_an_answer_is_kept_even_where_it_can_not_be_used(script, bench):
     script.says("no object here")
     with pytest.raises(BadReply) as caught:
         bench.llm(script.url, schema_mode="prompt").complete(ASK, stage="act", schema=SEAT)
-    assert caught.value.raw == "no object here"
+    assert [reply.raw for reply in caught.value.replies] == ["no object here"] * 3
     assert len(bench.store.calls) == 3  # the call and two repairs
     with pytest.raises(BadReply):
         bench.llm(script.url, schema_mode="prompt").complete(ASK, stage="act", schema=SEAT)

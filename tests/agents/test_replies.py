@@ -18,7 +18,8 @@ from cryptography.x509.oid import NameOID
 from agents.contract import BadReply, EndpointAway, Usage
 from agents.model.endpoints import StoredCall
 from agents.model.replies import read_reply
-from agents.model.structured import NoObject, extract_object, without_reasoning
+from agents.model.structured import NoObject, extract_object
+from agents.toolkit.reasoning import without_reasoning
 from tests.agents.asking import ASK, SEAT
 from tests.agents.support import completion
 
@@ -60,7 +61,14 @@ def test_an_error_that_was_kept_as_an_answer_is_not_replayed(script, bench):
         ("window<think>or the aisle", "window"),
         ("<Thinking>aisle?</THINKING>window", "window"),
         ("aisle</thinking>window<think>or", "window"),
+        ("<thought>aisle?</thought>window", "window"),
+        ("<reasoning>aisle?</reasoning>window", "window"),
+        ("<seed:think>aisle?</seed:think>window", "window"),
+        ("[THINK]aisle?[/THINK]window", "window"),
+        ("◁think▷aisle?◁/think▷window", "window"),
+        ("aisle?[/THINK]window", "window"),
         ("window", "window"),
+        ("I think <b>so</b> [think]", "I think <b>so</b> [think]"),
     ],
 )
 def test_what_a_model_thought_aloud_is_no_part_of_its_answer(text, kept):

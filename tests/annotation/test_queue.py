@@ -219,3 +219,34 @@ def _nodes(plan):
     yield plan
     for part in plan.get("Plans", []):
         yield from _nodes(part)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_rater_whose_open_item_is_submitted_meanwhile_by_another_tab_gets_the_next_or_nothing(now, size):
+    """A tab asks for the next item while another submits the one that is open: it finds that done, and no fault."""
+    cast = factories.make_cast()
+    run = factories.make_run(personas=1, methods=("iba",))
+    given = {"choice": Choice.DOMAIN, "domain": "dining", "size": size, "raters_wanted": 2}
+    create_batch(run=run, created_by=cast["ada"], **given)
+    mine = take_next(rater_id=cast["ann"].pk, now=now)
+    taken = []
+
+    def ask():
+        taken.append(take_next(rater_id=cast["ann"].pk, now=now))
+        connection.close()
+
+    asking = threading.Thread(target=ask)
+    with transaction.atomic():
+        Assignment.objects.filter(pk=mine.pk).update(committed_at=now)
+        asking.start()
+        while asking.is_alive() and not locks_waited_for():
+            pass
+    asking.join()
+    assert [one.trajectory_id != mine.trajectory_id for one in taken if one] == [True] * (size - 1)
+    assert len(taken) == 1
+
+
+def locks_waited_for() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone()[0]

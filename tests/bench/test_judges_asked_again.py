@@ -14,6 +14,7 @@ from bench.runs.launch import launch_run
 from bench.runs.progress import progress_of
 from bench.runs.spec import RunSpec
 from tests.agents.conftest import script  # noqa: F401 (a fixture)
+from tests.agents.support import completion
 
 
 def reply(verdict: str = "pass", first: int = 1) -> str:
@@ -26,7 +27,7 @@ def reply(verdict: str = "pass", first: int = 1) -> str:
 @pytest.fixture
 def text_unit(tiny, offline, script) -> Unit:  # noqa: F811
     """A text that waits for its judge, which is the scripted endpoint and of the agent's family as the test wishes."""
-    Endpoint.objects.create(slug="judge", base_url=script.url, model="m", family="some")
+    Endpoint.objects.create(slug="judge", base_url=script.url, model="m", family="some", system_role=True)
     run = launch_run(RunSpec(dataset="tiny", methods=["no_history"], model="offline", limit=1, judges=["judge"]))
     unit = run.units.get()
     texts = type(unit.task).objects.of_dataset(run.dataset_id).filter(scenario__action_kind="generate")
@@ -78,6 +79,41 @@ def test_one_bad_row_amid_prose_costs_that_checkpoint_only(text_unit, script):  
     assert first[0] == ""
     assert "off-menu grade 'mostly'" in first[1]
     assert {value for value, _ in others} == {"pass"}
+
+
+def odd_row(rows: list[dict]) -> list[dict]:
+    return [{**rows[0], "verdict": "mostly"}, *rows[1:]]
+
+
+def unknown_id(rows: list[dict]) -> list[dict]:
+    return [{**rows[0], "id": "k99"}, *rows[1:]]
+
+
+def extra_property(rows: list[dict]) -> list[dict]:
+    return [{**rows[0], "confidence": 0.9}, *rows[1:]]
+
+
+@pytest.mark.parametrize(("change", "lost"), [(odd_row, 1), (unknown_id, 1), (extra_property, 0)])
+def test_an_odd_grade_id_or_property_costs_no_other_checkpoint_its_verdict(text_unit, script, change, lost):  # noqa: F811
+    script.says(words := json.dumps({"verdicts": change(json.loads(reply())["verdicts"])}))
+    script.requests.clear()
+    judge(text_unit.pk, "here")
+    assert len(script.requests) == 3  # the reply was asked to be mended twice, and was not
+    values = [value for value, _ in verdicts()]
+    assert (values.count(""), values.count("pass")) == (lost, len(values) - lost)
+    assert set(Verdict.objects.filter(source="judge").values_list("raw", flat=True)) == {words}
+
+
+@pytest.mark.parametrize("mended", [(200, "I stand by it."), (400, "the prompt is too long"), (422, "no")])
+def test_a_repair_that_fails_does_not_cost_what_the_first_reply_said(text_unit, script, mended):  # noqa: F811
+    words = json.dumps({"verdicts": odd_row(json.loads(reply())["verdicts"])})
+    status, said = mended
+    body = completion(said) if status == 200 else {"error": {"message": said}}
+    script.answers = [(200, {}, completion(words)), (status, {}, body)]
+    judge(text_unit.pk, "here")
+    values = [value for value, _ in verdicts()]
+    assert (values.count(""), values.count("pass")) == (1, len(values) - 1)
+    assert set(Verdict.objects.filter(source="judge").values_list("raw", flat=True)) == {words}
 
 
 def test_retry_asks_a_judge_that_answered_nothing_anew_and_the_agent_not_at_all(text_unit, script):  # noqa: F811

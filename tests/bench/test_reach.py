@@ -13,10 +13,13 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
-from bench.models import Endpoint, ModelCall
+from bench.models import Endpoint, ModelCall, OutageRow, Run
+from bench.runs.claim import resume_run, retry_failed
 from bench.runs.endpoints import EndpointUnusable, resolve_endpoint
+from bench.runs.probes import still_away
 from bench.runs.reach import check_reachable
 from tests.agents.support import Bench, completion
+from tests.annotation.factories import make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -152,6 +155,32 @@ def test_an_endpoint_from_before_anybody_asked_is_asked_at_the_next_launch():
     with serving(Server(refusal=400)) as url:
         Endpoint.objects.update(base_url=f"{url}/v1")
         check_reachable("x")
+    assert Endpoint.objects.get(slug="x").system_role is False
+
+
+@pytest.mark.parametrize("go_on", [resume_run, retry_failed])
+def test_a_run_from_before_anybody_asked_goes_on_with_what_its_model_and_judges_take(go_on):
+    """Both refuse a system message; nobody was asked when the run was launched."""
+    run = make_run(personas=1)
+    run.manifest["policy"]["panel"] = ["judge"]
+    Run.objects.filter(pk=run.pk).update(model="x", status="cancelled", manifest=run.manifest)
+    with serving(Server(refusal=400)) as url:
+        for slug in ("x", "judge"):
+            Endpoint.objects.create(slug=slug, base_url=f"{url}/v1", model="m", family="f")
+        go_on(run.pk)
+    assert dict(Endpoint.objects.values_list("slug", "system_role")) == {"x": False, "judge": False}
+
+
+def test_an_endpoint_that_was_away_is_asked_by_the_probe_that_finds_it_back():
+    Endpoint.objects.create(slug="x", base_url="http://127.0.0.1:9/v1", model="m", family="f")
+    run = make_run(personas=1)
+    Run.objects.filter(pk=run.pk).update(model="x", status="cancelled")
+    resume_run(run.pk)
+    assert Endpoint.objects.get(slug="x").system_role is None
+    row = OutageRow(away="endpoint 'x'", endpoint="x")
+    with serving(Server(refusal=400)) as url:
+        Endpoint.objects.update(base_url=f"{url}/v1")
+        assert still_away(row) == ""
     assert Endpoint.objects.get(slug="x").system_role is False
 
 

@@ -78,6 +78,18 @@ def test_what_the_agent_says_it_did_is_kept_as_claimed_and_look_ups_come_from_th
     assert (stored["claimed_steps"], stored["recorded_steps"], stored["action"]) == (1, 2, "none")
 
 
+def test_what_an_agent_thought_aloud_is_taken_out_of_its_text_and_the_trajectory_says_so(client: httpx.Client):
+    given = take(client, open_run(client, limit=8, judges=[]), "generate")
+    only_thought = post(client, given["unit"], "submit", {"text": "<think>I am model X.</think> "})
+    assert refused(only_thought, 409, "needs a text")
+    said = "<think>I am model X.</think>Dinner is at seven."  # 7 for <think>, 13, 8 for </think>
+    stored = post(client, given["unit"], "submit", {"text": said}).json()
+    trajectory = Trajectory.objects.get(pk=stored["trajectory"])
+    assert trajectory.data["action"]["text"] == "Dinner is at seven."
+    assert [step["cut"]["reasoning_chars"] for step in trajectory.data["steps"]] == [28]
+    assert "model X" not in str(transcript(trajectory))
+
+
 @pytest.mark.parametrize(("judges", "follow"), [(JUDGES, True), ([], False)])
 def test_judges_are_announced_only_where_the_run_has_some(client: httpx.Client, judges: list[str], follow: bool):
     unit = take(client, open_run(client, limit=8, judges=judges), "generate")["unit"]
