@@ -14,7 +14,7 @@ from bench.catalogue.facts import Fact
 from bench.catalogue.texts import of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
-MUCH = 9  # texts in common with another life, from which on others are handed out first
+MUCH = 5  # texts in common with another life, from which on others are handed out first
 FEW_HOLDERS = 8
 NEAR = 28  # days within which a text finds a day that fits it, else it is left out
 _WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
