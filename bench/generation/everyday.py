@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from bench.catalogue import Catalogue, Person, Text
@@ -42,9 +42,11 @@ def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
     return whole
 
 
-def _left(room: Mapping[str, int], events: Iterable[EventSpec]) -> dict[str, int]:
+def _left(room: Mapping[str, int], events: Sequence[EventSpec]) -> dict[str, int]:
+    """The room that is left; where a channel holds more than its share, the others hold less."""
     taken = Counter(event.channel for event in events)
-    return {channel: max(0, count - taken[channel]) for channel, count in room.items()}
+    open_ = {channel: max(0, count - taken[channel]) for channel, count in room.items()}
+    return apportioned(max(0, sum(room.values()) - len(events)), open_)
 
 
 def _changes(catalogue: Catalogue, person: Person, life: Life) -> Iterator[EventSpec]:
@@ -68,7 +70,8 @@ def _stories(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life)
     life.rng.shuffle(fitting)
     fitting.sort(key=lambda episode: life.deck.uses(episode.events[0]))
     for episode in fitting:
-        if len(episode.events) <= count and all(map(life.deck.facts.suit, episode.events)):
+        apart = not life.deck.is_near(episode.events[0])
+        if apart and len(episode.events) <= count and all(map(life.deck.facts.suit, episode.events)):
             told = _told(episode, life)
             life.deck.facts.lean_on((*episode.needs, *episode.excludes))
             count -= len(told)

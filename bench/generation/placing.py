@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from random import Random
 
 from bench.catalogue import Text
@@ -14,7 +15,7 @@ from bench.catalogue.facts import Fact
 from bench.catalogue.texts import AnyText, of_split
 from bench.generation.spec import DAYS, StatePeriod, day_at
 
-MUCH = 9  # texts in common with another life, from which on others are handed out first
+MUCH = 5  # texts in common with another life, from which on others are handed out first
 FEW_HOLDERS = 8
 NEAR = 28  # days within which a text finds a day that fits it, else it is left out
 _WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
@@ -224,10 +225,15 @@ def doing(text: Text) -> set[str]:
 def weekdays(text: Text, group: str = "") -> set[int]:
     """The weekdays on which a text can stand: as it is marked, else as the one weekday that it names."""
     kinds = (text.day,) if isinstance(text.day, str) else text.day
-    named = {_WEEKDAYS["".join(match)[:3].lower()] for match in _WEEKDAY.findall(text.text)}
-    fitting = kind_days(kinds) if kinds else named if len(named) == 1 else set(range(7))
+    named = _named(text.text)
+    fitting = kind_days(kinds) if kinds else set(named) if len(named) == 1 else set(range(7))
     side = {"at_weekend": {5, 6}, "not at_weekend": {0, 1, 2, 3, 4}}.get(group, fitting)
     return fitting & side or (fitting if kinds else side)
+
+
+@lru_cache(maxsize=20_000)
+def _named(words: str) -> frozenset[int]:
+    return frozenset(_WEEKDAYS["".join(match)[:3].lower()] for match in _WEEKDAY.findall(words))
 
 
 def kind_days(kinds: Iterable[str]) -> set[int]:

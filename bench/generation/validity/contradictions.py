@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any
 
 from bench.catalogue import Catalogue
-from bench.catalogue.recognise import Recogniser, Source, recogniser
 from bench.catalogue.schema import FactChange
 from bench.generation.placing import APART, doing, kind_days
 from bench.generation.validity.gate import Gate, none_of
+from bench.generation.validity.recognise import Recogniser, Source, recogniser
 from bench.models import Dataset, Event, Persona
 from bench.reader.knowledge import catalogue
 

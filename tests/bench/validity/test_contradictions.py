@@ -9,11 +9,11 @@ import pytest
 
 from bench.catalogue import Catalogue, Text
 from bench.catalogue.facts import Activity
-from bench.catalogue.recognise import Source, recogniser
 from bench.catalogue.texts import TEXT_SLOT, Channel
 from bench.generation.filling import cast_of, filled
 from bench.generation.people import draw_person
 from bench.generation.validity.contradictions import NAME, Written, contradictions, facts_of, faults
+from bench.generation.validity.recognise import Source, recogniser
 from bench.models import Dataset, Event, Persona
 
 MONDAY = datetime(2025, 3, 10, 9, tzinfo=UTC)
