@@ -94,7 +94,7 @@ def _recogniser() -> Recogniser:
 def recognised(known: Recogniser, events: Iterable[tuple[datetime, str, str, str]]) -> Iterator[Written]:
     """``events``: moment, channel, words and role of each."""
     for at, channel, words, role in events:
-        source = known.source(channel, words)
+        source = known.source(channel, words, regular=role == "regular")
         if source is not None:
             yield Written(at, role, words, source)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bench.catalogue.facts import Activity, Fact
 from bench.catalogue.load import Catalogue, all_texts
+from bench.catalogue.regularities import RegularText
 from bench.catalogue.texts import TEXT_SLOT, Text
 
 _FILLINGS = {
@@ -36,8 +37,11 @@ class Recogniser:
     whole: dict[tuple[str, str], Source] = field(default_factory=dict)  # channel, words
     by_word: dict[str, list[tuple[str, re.Pattern[str], Source]]] = field(default_factory=lambda: defaultdict(list))
 
-    def source(self, channel: str, words: str) -> Source | None:
-        """The text with most letters of its own among those that fit; None where an event is of no known text."""
+    def source(self, channel: str, words: str, *, regular: bool = False) -> Source | None:
+        """The text with most letters of its own among those that fit; None where an event is of no known text.
+
+        ``regular``: one of a habit's records, which records that do not belong may read like.
+        """
         found = self.whole.get((channel, words))
         if found is not None:
             return found
@@ -46,7 +50,7 @@ class Recogniser:
             (len(pattern.pattern), source)
             for word in seen
             for named, pattern, source in self.by_word.get(word, ())
-            if named == channel and pattern.fullmatch(words)
+            if named == channel and isinstance(source.text, RegularText) == regular and pattern.fullmatch(words)
         ]
         return max(fitting, key=lambda one: one[0])[1] if fitting else None
 

@@ -12,7 +12,7 @@ from bench.catalogue.facts import Activity
 from bench.catalogue.texts import TEXT_SLOT, Channel
 from bench.generation.filling import cast_of, filled
 from bench.generation.people import draw_person
-from bench.generation.validity.contradictions import NAME, Written, contradictions, facts_of, faults
+from bench.generation.validity.contradictions import NAME, Written, contradictions, facts_of, faults, recognised
 from bench.generation.validity.recognise import Source, recogniser
 from bench.models import Dataset, Event, Persona
 
@@ -99,3 +99,13 @@ def test_the_gate_holds_for_a_generated_dataset_and_breaks_when_a_fact_is_taken_
     broken = contradictions(tiny)
     assert not broken.passed
     assert all(offender.startswith(persona.slug) and "(needs " in offender for offender in broken.offenders)
+
+
+def test_a_record_that_reads_like_one_of_the_weekend_is_known_by_what_it_shows(catalogue: Catalogue):
+    """Records that do not belong have the same letters on other days; each is held to its own day."""
+    known, at = recogniser(catalogue), datetime(2025, 3, 10, 8, 39, tzinfo=UTC)  # a Monday
+    words = "Water meter: first draw 08:39, 19 litres. Reading 99-1582"
+    life = facts_of({})
+    for role, offenders in (("regular", 0), ("everyday", 1)):
+        written = list(recognised(known, [(at, "device_log", words, role)]))
+        assert len(list(faults(catalogue, life, [], written))) == offenders
