@@ -39,14 +39,16 @@ def broken(dataset: Dataset) -> dict[str, Gate]:
 
 
 def test_a_task_whose_evidence_does_not_settle_it_is_named(tiny):
-    task = next(task for task in tasks_of(tiny) if plain(task) and len(preferences_of(task)) > 1)
-    lost = plain(task)[0]
-    other = next(
-        c for c in preferences_of(task) if c.tier != Tier.CONTESTED and c != lost
-    )  # that has lost's events too
-    lost.evidence.set(other.evidence.all())
+    lost = set()
+    for task in tasks_of(tiny):
+        # One that is contested has the events of others too; what nothing settles is guessed, and a third of it right.
+        others = [c for c in preferences_of(task) if c.tier != Tier.CONTESTED and c not in plain(task)[:1]]
+        if plain(task) and others:
+            plain(task)[0].evidence.set(others[0].evidence.all())
+            lost.add(f"{task.slug}: {plain(task)[0].text}")
     found = broken(tiny)
-    assert f"{task.slug}: {lost.text}" in found[SOLVED].offenders
+    assert found[SOLVED].value > 0
+    assert set(found[SOLVED].offenders) <= lost
     assert not {SETTLED, CHANCE} & found.keys()
 
 
