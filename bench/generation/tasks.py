@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from math import fsum
 from random import Random
 from typing import Any
@@ -14,21 +14,17 @@ from bench.catalogue import Catalogue, Scenario
 from bench.catalogue.scenario import Request
 from bench.catalogue.texts import SLOT
 from bench.generation.habits import KINDS, TypedAnswer, asked_habits
-from bench.generation.histories import ordinal
 from bench.generation.mix import Balance
+from bench.generation.moments import NamedDay, as_of_task, day_after, days_meant, kinds_of, unstated_day
 from bench.generation.orders import RECORDS
 from bench.generation.placing import kind_days
 from bench.generation.resolve import Resolved, contest, records_of, resolve
 from bench.generation.spec import (
-    DAYS,
-    TASKS_FROM_DAY,
     CheckpointSpec,
     Conflict,
     Order,
     PersonaSpec,
     TaskSpec,
-    day_at,
-    day_number,
 )
 from bench.generation.world import build_world, tool_specs
 from bench.grading.normalise import MEASURED
@@ -106,13 +102,15 @@ def _candidate(catalogue: Catalogue, persona: PersonaSpec, rng: Random) -> Candi
     if not fitting:
         return None
     request = rng.choice(fitting)
-    as_of = _as_of(persona, rng)
-    if as_of.weekday() not in kind_days(_kinds(request.asked)):
+    as_of = as_of_task(persona, rng)
+    if as_of.weekday() not in kind_days(kinds_of(request.asked)):
         return None
-    day = _day(as_of.date(), _days_meant(request), rng)
+    day = day_after(as_of.date(), days_meant(request), rng)
     if not any(scenario.slots[name] == "date" for name, _ in SLOT.findall(request.text)):
         day = unstated_day(as_of.date(), request.context or "")
-    slots = {name: _Day(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()}
+    slots = {
+        name: NamedDay(day) if choices == "date" else rng.choice(choices) for name, choices in scenario.slots.items()
+    }
     resolved = {}
     for dimension in (d for d in scenario.dimensions if d not in request.drops):
         found = resolve(persona, dimension, as_of=as_of, day=day, context=request.context or "")
@@ -147,49 +145,6 @@ def _contested(
 def _fits(catalogue: Catalogue, request: Request, tags: set[str]) -> bool:
     needs = catalogue.conditions[request.context].needs if request.context else ()
     return all(fact.value in tags for fact in (*needs, *request.needs))
-
-
-def _as_of(persona: PersonaSpec, rng: Random) -> datetime:
-    """Half of the moments lie within or shortly after a state, the others anywhere in the last months."""
-    if persona.states and rng.random() < 0.6:
-        period = rng.choice(persona.states)
-        first, length = day_number(period.start), (period.end - period.start).days
-        inside = rng.random() < 0.7
-        day = first + rng.randint(1, max(1, length - 1)) if inside else first + length + rng.randint(2, 25)
-        return day_at(min(day, DAYS - 1), rng.randint(8, 20), rng.choice((0, 10, 25, 40)))
-    return day_at(rng.randint(TASKS_FROM_DAY + 20, DAYS - 1), rng.randint(8, 20), rng.choice((5, 15, 30, 50)))
-
-
-def _kinds(given: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else given
-
-
-def _days_meant(request: Request) -> set[int]:
-    """Weekdays that the request's day can be: as it is marked; else at a weekend only where it says so."""
-    if request.day:
-        return kind_days(_kinds(request.day))
-    return kind_days(("weekend",) if request.context == "at_weekend" else ("weekday",))
-
-
-def _day(today: date, weekdays: set[int], rng: Random) -> date:
-    """A day within the next week, on one of the weekdays."""
-    days = [today + timedelta(days=n) for n in range(1, 8)]
-    return rng.choice([day for day in days if day.weekday() in weekdays])
-
-
-def unstated_day(today: date, context: str) -> date:
-    """When a request is meant that names no day: today, or the coming Saturday where it says so."""
-    return today + timedelta(days=(5 - today.weekday()) % 7 or 7) if context == "at_weekend" else today
-
-
-class _Day:
-    """A date in a request: ``{day}`` reads "Friday the 14th", ``{day:iso}`` "2026-03-14"."""
-
-    def __init__(self, day: date) -> None:
-        self.day = day
-
-    def __format__(self, spec: str) -> str:
-        return self.day.isoformat() if spec == "iso" else f"{self.day:%A} the {ordinal(self.day.day)}"
 
 
 def fill(template: str, slots: dict[str, Any]) -> str:

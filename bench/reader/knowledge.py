@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from bench.catalogue import Catalogue, Scenario, load_catalogue
 from bench.catalogue.schema import Dimension
 from bench.catalogue.texts import SLOT
-from bench.generation.tasks import unstated_day
+from bench.generation.moments import unstated_day
 
 _DATE = r"(?:\w+day the \d{1,2}(?:st|nd|rd|th)|\d{4}-\d{2}-\d{2})"
 DAY = re.compile(_DATE)

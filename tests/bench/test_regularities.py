@@ -267,8 +267,14 @@ def test_the_tools_show_natural_types_and_nothing_to_invert(starter: list[Person
 def dataset(db: None, catalogue: Catalogue) -> Dataset:
     store_catalogue(catalogue)
     recipe = Recipe("habits", "9", seed=5)
-    people = [p for p in generate(catalogue, recipe) if any(c.answer for t in p.tasks for c in t.checkpoints)]
-    return write_dataset(recipe, catalogue, people[:4])
+    people = generate(catalogue, recipe)
+    by_text, by_tool = ([p for p in people if (True, text) in asked_in(p)] for text in (True, False))
+    return write_dataset(recipe, catalogue, list({p.slug: p for p in (*by_text[:2], *by_tool[:2])}.values()))
+
+
+def asked_in(persona: PersonaSpec) -> set[tuple[bool, bool]]:
+    """Of each checkpoint whether it wants a typed answer, and whether in a text."""
+    return {(bool(c.answer), c.rule is None) for task in persona.tasks for c in task.checkpoints}
 
 
 def answers_of(dataset: Dataset) -> list[Checkpoint]:
