@@ -125,6 +125,8 @@ class Deck:
 
     def draw_from(self, texts: Iterable[AnyText], count: int) -> list[AnyText]:
         """As ``draw``, from texts that are known to serve the split."""
+        if count < 1:
+            return []
         suit = self.facts.suit_some_day if self.some_day else self.facts.suit
         fresh = [t for t in texts if t.text not in self.used and t.voice in self.voices and suit(t)]
         self.rng.shuffle(fresh)
