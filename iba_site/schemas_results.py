@@ -95,8 +95,8 @@ class PairOut(Schema):
     p_holm: float | None = Field(None, description="p corrected for the number of comparisons (Holm)")
     distinguishable: bool | None = Field(description="null in a simulated run")
     words: str = Field(description="the same in a sentence")
-    domain: str = Field("", description="only in paired_by_domain")
-    action: str = Field("", description="only in paired_by_action")
+    domain: str = Field("", description="where the pair is of one domain")
+    action: str = Field("", description="where the pair is of one kind of action")
 
 
 class SuccessOut(Schema):
@@ -119,9 +119,12 @@ class HumanEstimateOut(Schema):
     reason: str = Field(description="why there is no estimate; empty where there is")
 
 
-class MethodEstimateOut(HumanEstimateOut):
-    by_domain: dict[str, HumanEstimateOut] = Field(description="by the slug of the domain")
+class DomainEstimateOut(HumanEstimateOut):
     by_action: dict[str, HumanEstimateOut] = Field(description="generate and call_api")
+
+
+class MethodEstimateOut(DomainEstimateOut):
+    by_domain: dict[str, DomainEstimateOut] = Field(description="by the slug of the domain")
 
 
 class LossOut(Schema):
@@ -164,9 +167,15 @@ class ResultsOut(Schema):
     paired: list[PairOut] = Field(description="every two methods and measure")
     paired_by_action: list[PairOut] = Field(description="the same by kind of action, where tasks are of two kinds")
     paired_by_domain: list[PairOut] = Field(description="the same by domain, for task success")
+    paired_by_domain_and_action: list[PairOut] = Field(
+        description="and by kind of action, in the domains that have tasks of both"
+    )
     losses: list[LossOut] = Field(description="counts of all preference checkpoints")
     lost_at: dict[str, dict[str, list[StageShareOut]]] = Field(
         description="where preferences were lost, by domain (empty for all) and method"
+    )
+    lost_at_by_action: dict[str, dict[str, dict[str, list[StageShareOut]]]] = Field(
+        description="the same of generate and of call_api"
     )
     judges: list[JudgeCoverageOut] = Field(description="how much of what it was asked each judge answered")
 

@@ -15,7 +15,7 @@ from bench.models import Run
 from bench.pages import numbers
 from bench.pages.nouns import see_run_named
 from bench.results.agreement_report import agreement_of
-from bench.results.agreement_shapes import Agreed, Card, GroupRow, Narrowed, PairRow, TogetherRow
+from bench.results.agreement_shapes import Agreed, Card, Narrowed, PairRow, TogetherRow
 from bench.results.ratings import GROUPINGS
 from bench.results.rows import ACTIONS
 
@@ -36,8 +36,9 @@ def agreement(request: HttpRequest) -> HttpResponse:
     run = asked or (runs[0] if runs else None)
     if asked and asked not in runs:
         runs.insert(0, asked)
-    action = one_of(ACTIONS, request.GET.get("action", ""))
     whole = agreement_of(run) if run else None
+    actions = [kind for kind in ACTIONS if whole and kind in whole["by_action"]]
+    action = one_of(actions, request.GET.get("action", ""))
     report = whole["by_action"].get(action, whole) if whole else None
     context = {
         "runs": runs,
@@ -45,8 +46,8 @@ def agreement(request: HttpRequest) -> HttpResponse:
         "report": report,
         "whole": whole,
         "action": action,
-        "actions": [kind for kind in ACTIONS if whole and kind in whole["by_action"]],
-        "tables": _tables(report, whole["groups"] if report is whole else ()) if whole and report else [],
+        "actions": actions,
+        "tables": _tables(report) if report else [],
         "judge_why": _why(report["judges"]) if report else [],
     }
     return render(request, "annotation/agreement.html", context)
@@ -67,7 +68,7 @@ class Labelled(Agreed):
     kind: str
 
 
-def _tables(report: Narrowed, groups: Sequence[GroupRow]) -> list[Table]:
+def _tables(report: Narrowed) -> list[Table]:
     """The report's rows as tables with a title: all together, pair by pair, then group by group."""
     tables = [_table("All together", "who", [(KINDS[row["kind"]], row) for row in report["overall"]], shown=True)]
     tables.append(
@@ -75,7 +76,7 @@ def _tables(report: Narrowed, groups: Sequence[GroupRow]) -> list[Table]:
     )
     for by in GROUPINGS:
         name = numbers.action_words if by == "action_kind" else str
-        rows = [(name(row["group"]), row) for row in groups if row["by"] == by]
+        rows = [(name(row["group"]), row) for row in report["groups"] if row["by"] == by]
         words = by.replace("_", " ")
         tables.append(_table(f"By {words}", words, rows, shown=by in ("domain", "action_kind")))
     return [table for table in tables if table["rows"]]

@@ -66,12 +66,12 @@ def pair_words(pair: Mapping[str, Any]) -> str:
 
 
 def percent(value: float | None) -> str:
-    """41%; a share that is not nothing is never written as 0%."""
+    """41%; a share that is not nothing is never written as 0%, and one that is not all never as 100%."""
     if value is None:
         return DASH
     if 0 < value < 0.005:
         return "<1%"
-    return f"{value * 100:.0f}%"
+    return ">99%" if 0.995 <= value < 1 else f"{value * 100:.0f}%"
 
 
 def usd(value: float | None) -> str:

@@ -133,7 +133,7 @@ def measure(value: Mapping[str, Any] | None, reason: str = "", beside: int | Non
     """
     mean = (value or {}).get("mean", (value or {}).get("estimate"))
     if not value or mean is None:
-        why = reason or (value or {}).get("reason") or (value or {}).get("why") or "nothing was evaluated"
+        why = (value or {}).get("reason") or reason or (value or {}).get("why") or "nothing was evaluated"
         return format_html('<span class="missing" title="{0}">–<span class="sr"> {0}</span></span>', why)
     n = value.get("n", value.get("n_human"))
     interval = numbers.interval(value)

@@ -64,7 +64,6 @@ def measure_agreement(run: Run) -> Report:
         run_id=run.pk,
         rubric_version=version,
         simulated=run.simulated or given.simulated,
-        groups=list(_groups(given, _kinds(given))),
         warnings=panel.panel_warnings(run.manifest["judges"], run.manifest.get("model", {})),
         by_action={a: _narrowed(narrowed(given, items), panel_names) for a, items in actions.items() if len(items)},
         **_narrowed(given, panel_names),
@@ -76,6 +75,7 @@ def _narrowed(given: Given, panel_names: Sequence[str]) -> Narrowed:
     names, items = [given.raters[row][1] for row in judges], given.items
     return Narrowed(
         pairs=list(_pairs(given)),
+        groups=list(_groups(given, _kinds(given))),
         overall=[_together(given, kind, sides, np.arange(len(items.trajectory))) for kind, sides in _kinds(given)],
         judges=[_card(row) for row in _cards(given)],
         **panel_report(panel_names, names, given.decided[judges], items.humans, items.persona),

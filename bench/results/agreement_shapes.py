@@ -72,6 +72,7 @@ class Narrowed(PanelReport):
 
     pairs: list[PairRow]
     overall: list[TogetherRow]
+    groups: list[GroupRow]
     judges: list[Card]
 
 
@@ -91,6 +92,5 @@ class Report(Narrowed):
     run_id: int
     rubric_version: str
     simulated: bool
-    groups: list[GroupRow]
     warnings: list[str]
     by_action: dict[str, Narrowed]

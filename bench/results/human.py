@@ -27,14 +27,17 @@ class HumanEstimate(TypedDict):
     reason: str
 
 
-class MethodEstimate(HumanEstimate):
-    by_domain: dict[str, HumanEstimate]
+class DomainEstimate(HumanEstimate):
     by_action: dict[str, HumanEstimate]
 
 
+class MethodEstimate(DomainEstimate):
+    by_domain: dict[str, DomainEstimate]
+
+
 def human_calibrated(human: Mapping[str, Sequence[Row]], ai: Mapping[str, Sequence[Row]]) -> dict[str, MethodEstimate]:
-    """Method -> its estimate, for all tasks, each domain and each kind of action. A method that nobody has
-    graded is left out.
+    """Method -> its estimate, for all tasks and each domain, and in both for each kind of action. A method that nobody
+    has graded is left out.
 
     Only the random audit slice counts, since what was escalated or chosen is no random sample, and only once nine in
     ten of it are decided: a slice that is graded for one domain gives an estimate of that domain and no other.
@@ -44,10 +47,15 @@ def human_calibrated(human: Mapping[str, Sequence[Row]], ai: Mapping[str, Sequen
         graded = {(row.task_id, row.repeat): row.task_success for row in human.get(method, []) if row.audit}
         if any(value is not None for value in graded.values()):
             domains = sorted({row.domain for row in rows})
-            by_domain = {domain: _estimate([r for r in rows if r.domain == domain], graded) for domain in domains}
-            actions = {action: _estimate(mine, graded) for action, mine in by_action(rows).items()}
-            found[method] = MethodEstimate(**_estimate(rows, graded), by_domain=by_domain, by_action=actions)
+            by_domain = {domain: _split([r for r in rows if r.domain == domain], graded) for domain in domains}
+            found[method] = MethodEstimate(**_split(rows, graded), by_domain=by_domain)
     return found
+
+
+def _split(rows: Sequence[Row], graded: Mapping[tuple[int, int], float | None]) -> DomainEstimate:
+    """The estimate of these tasks, and that of each kind of action among them."""
+    actions = {action: _estimate(mine, graded) for action, mine in by_action(rows).items()}
+    return DomainEstimate(**_estimate(rows, graded), by_action=actions)
 
 
 def _estimate(rows: Sequence[Row], graded: Mapping[tuple[int, int], float | None]) -> HumanEstimate:

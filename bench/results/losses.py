@@ -90,6 +90,16 @@ def loss_counts(losses: Iterable[Loss]) -> list[LossCount]:
     ]  # fmt: skip
 
 
+LostAt = dict[str, dict[str, list[StageShare]]]
+
+
+def lost_at(losses: Sequence[Loss]) -> LostAt:
+    """Domain, or "" for all of them -> ``stage_shares``."""
+    domains = sorted({loss.domain for loss in losses})
+    by_domain = {domain: stage_shares(loss for loss in losses if loss.domain == domain) for domain in domains}
+    return {"": stage_shares(losses), **by_domain}
+
+
 def stage_shares(losses: Iterable[Loss]) -> dict[str, list[StageShare]]:
     """Method -> the stages that lost its preference checkpoints, most first, each as a share with its interval."""
     lost: dict[str, list[Loss]] = defaultdict(list)

@@ -17,7 +17,7 @@ Both = Sequence[tuple[Row, Row]]  # what two methods made of the same unit
 class Pair(TypedDict):
     """Mean of a - b over the ``n`` units that both have scored, of ``common`` that both have; None where n is 0.
 
-    ``p``, ``p_holm`` and ``distinguishable`` are None in a simulated run. ``domain`` or ``action``: of which tasks.
+    ``p``, ``p_holm`` and ``distinguishable`` are None in a simulated run. ``domain`` and ``action``: of which tasks.
     """
 
     a: str
@@ -72,6 +72,23 @@ def pairs_by_domain(by_method: ByMethod) -> list[Pair]:
         adjust(found)
         rows += found
     return rows
+
+
+def pairs_by_domain_and_action(by_method: ByMethod) -> list[Pair]:
+    """``pairs_by_domain`` of each kind of action, in the domains that have tasks of both."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for row in (row for rows in by_method.values() for row in rows):
+        kinds[row.domain].add(row.action)
+    found: list[Pair] = []
+    for action in ACTIONS:
+        here = {
+            method: [row for row in rows if row.action == action and len(kinds[row.domain]) > 1]
+            for method, rows in by_method.items()
+        }
+        for pair in pairs_by_domain(here):
+            pair["action"] = action
+            found.append(pair)
+    return found
 
 
 def adjust(rows: Sequence[Pair]) -> None:

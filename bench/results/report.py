@@ -10,8 +10,15 @@ from bench.models import Run
 from bench.results.cells import Cell, by_action, cell
 from bench.results.human import MethodEstimate, human_calibrated
 from bench.results.kept import FORMAT, keep, remember
-from bench.results.losses import LossCount, StageShare, loss_counts, losses_by_persona, stage_shares
-from bench.results.pairs import Pair, pairs, pairs_by_action, pairs_by_domain, without_verdict
+from bench.results.losses import LossCount, LostAt, loss_counts, losses_by_persona, lost_at
+from bench.results.pairs import (
+    Pair,
+    pairs,
+    pairs_by_action,
+    pairs_by_domain,
+    pairs_by_domain_and_action,
+    without_verdict,
+)
 from bench.results.rows import ACTIONS, SPLITS, VIEWS, Row, rows_by_view
 from bench.statistics.intervals import MeasureJson, clustered_mean
 
@@ -32,8 +39,9 @@ class Results(TypedDict):
     """The numbers of a run as JSON values; a page needs nothing else.
 
     ``cells``: one a method. ``paired``: every two methods and metric, again ``paired_by_action`` where tasks are of
-    two kinds, and ``paired_by_domain`` for task success. ``views``: view -> method -> task success. ``losses``: the
-    counts of preference checkpoints, ``lost_at``: domain, or "" for all -> method -> stages, both of combined scores.
+    two kinds, and ``paired_by_domain`` for task success, with the same of each kind in the domains that have both.
+    ``views``: view -> method -> task success. ``losses``: the counts of preference checkpoints, ``lost_at``: domain, or
+    "" for all -> method -> stages, ``lost_at_by_action``: kind of action -> the same; all of combined scores.
     ``judges``: how much of what it was asked each judge answered, of the whole run.
     """
 
@@ -47,8 +55,10 @@ class Results(TypedDict):
     paired: list[Pair]
     paired_by_action: list[Pair]
     paired_by_domain: list[Pair]
+    paired_by_domain_and_action: list[Pair]
     losses: list[LossCount]
-    lost_at: dict[str, dict[str, list[StageShare]]]
+    lost_at: LostAt
+    lost_at_by_action: dict[str, LostAt]
     judges: list[JudgeCoverage]
 
 
@@ -69,12 +79,16 @@ def compute(run: Run, view: str = "combined", split: str = "", action: str = "")
     _check(view, split, action)
     sides = {name: _by_method(run, rows, split, action) for name, rows in rows_by_view(run).items()}
     by_method = sides[view]
-    paired = pairs(by_method), pairs_by_action(by_method), pairs_by_domain(by_method)
+    paired = (
+        pairs(by_method),
+        pairs_by_action(by_method),
+        pairs_by_domain(by_method),
+        pairs_by_domain_and_action(by_method),
+    )
     if run.simulated:
         for rows in paired:
             without_verdict(rows)
     losses = losses_by_persona(run, split, action)
-    domains = sorted({loss.domain for loss in losses})
     return {
         "format": FORMAT,
         "view": view,
@@ -86,10 +100,11 @@ def compute(run: Run, view: str = "combined", split: str = "", action: str = "")
         "paired": paired[0],
         "paired_by_action": paired[1],
         "paired_by_domain": paired[2],
+        "paired_by_domain_and_action": paired[3],
         "losses": loss_counts(losses),
-        "lost_at": {
-            "": stage_shares(losses),
-            **{domain: stage_shares(loss for loss in losses if loss.domain == domain) for domain in domains},
+        "lost_at": lost_at(losses),
+        "lost_at_by_action": {
+            kind: lost_at(mine) for kind in ACTIONS if (mine := [loss for loss in losses if loss.action == kind])
         },
         "judges": judge_coverage(run),
     }

@@ -40,4 +40,4 @@ def explained(service: str, place: Path) -> Iterator[None]:
         if isinstance(error, ServiceError) and (not what_to_do or what_to_do in said):
             raise
         rest = what_to_do or "Its log is in the folder log beside it; or name a server of your own."
-        raise ServiceError(f"{service} did not start in {place}: {said} {rest}") from error
+        raise ServiceError(f"{service} did not start in {place}: {said.rstrip('.')}. {rest}") from error

@@ -9,7 +9,8 @@ from django.core.management import call_command
 from pytest_django.asserts import assertContains
 
 from bench.models import CheckpointScore, Domain, Run, Trajectory
-from bench.pages.queries.overview import satisfaction_by_dimension, success_by_scenario, success_forest
+from bench.pages.queries.heat import satisfaction_by_dimension, success_by_scenario
+from bench.pages.queries.overview import success_forest
 from bench.results.report import results_of
 from bench.runs.launch import plan_run, start
 from bench.runs.spec import RunSpec

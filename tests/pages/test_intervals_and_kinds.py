@@ -106,7 +106,7 @@ def test_what_the_events_settle_stands_beside_recall_with_its_interval(viewer, f
 
 
 def test_a_stage_that_lost_preferences_has_its_share_of_all_lost_and_the_interval(viewer, finished):
-    (row,) = page_of(viewer, "/", run=finished.pk).context["gaps"]
+    (row,) = page_of(viewer, "/", run=finished.pk).context["gaps"][""]
     # rag lost six preferences, all at retrieval, two of each of three personas
     assert row["cells"][1]["share"] == {
         "stage": "not_retrieved", "count": 6, **clustered_share([2, 2, 2], [2, 2, 2]).to_json()
@@ -179,10 +179,11 @@ def test_views_differences_losses_and_human_estimates_are_split_by_kind_of_actio
 
 @pytest.mark.parametrize(
     ("path", "tables"),
-    [("/", 2), ("/runs/{run}/", 4), ("/compare/", 2)],
+    [("/", 2), ("/runs/{run}/", 4), ("/compare/", 4)],
 )
 def test_pages_show_texts_and_calls_below_each_total(path, tables, viewer, finished):
-    """Start page: results, differences. Run: those, who grades, independence. Comparison: task success, differences."""
+    """Start page: results, differences. Run: those, who grades, independence. Comparison: task success,
+    differences, tiers, conflicts. Here no domain has tasks of both kinds."""
     html = page_of(viewer, path.format(run=finished.pk), run=finished.pk).content.decode()
     split = [
         table

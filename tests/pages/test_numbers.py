@@ -16,8 +16,9 @@ def test_shares_have_two_decimals_and_what_is_not_quite_nothing_is_not_written_a
     assert numbers.interval({"low": 0.001, "high": 0.1}) == "(<0.01–0.10)"
 
 
-def test_a_share_that_is_not_nothing_is_never_zero_percent():
+def test_a_share_that_is_not_nothing_is_never_zero_percent_and_one_that_is_not_all_never_a_hundred():
     assert numbers.percent(0.001) == "<1%"
+    assert [numbers.percent(share) for share in (0.994, 0.996, 1.0)] == ["99%", ">99%", "100%"]
     assert numbers.percent(0.0) == "0%"
     assert numbers.percent(None) == "–"
 

@@ -88,7 +88,7 @@ def test_the_number_of_over_applied_constraints_leads_to_its_trajectories(viewer
 
 
 def test_over_applied_checkpoints_have_a_row_of_their_own_on_the_dashboard(viewer, finished, misled):
-    rows = {row["stage"]: row for row in viewer.get("/", {"run": finished.pk}).context["gaps"]}
+    rows = {row["stage"]: row for row in viewer.get("/", {"run": finished.pk}).context["gaps"][""]}
     lost = {cell["method"]: cell["share"] for cell in rows["over_applied"]["cells"]}
     assert (lost["iba"]["count"], lost["iba"]["n"], lost["rag"]) == (1, 1, None)
     assert Run.objects.get(pk=finished.pk).results is not None

@@ -17,6 +17,7 @@ from bench.files import write_file
 from bench.grading.errata import put_back, retire
 from bench.management.base import JsonCommand
 from bench.models import Checkpoint, Dataset
+from bench.pages import numbers
 
 
 class Command(JsonCommand):
@@ -133,4 +134,4 @@ def _questions_of(paths: Sequence[str]) -> set[str]:
 def _line(name: str, share: Share) -> str:
     if share["right"] is None:
         return f"{name:<20} nothing read"
-    return f"{name:<20} {share['right']:.2f} ({share['low']:.2f} to {share['high']:.2f})  n {share['n']}"
+    return f"{name:<20} {numbers.share(share['right'])} {numbers.interval(share)}  n {share['n']}"

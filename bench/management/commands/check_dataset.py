@@ -11,6 +11,7 @@ from bench.generation.validity.readers import read_shortcuts
 from bench.generation.validity.shortcut import Shortcut
 from bench.management.base import JsonCommand
 from bench.models import Dataset
+from bench.pages import numbers
 
 
 class Command(JsonCommand):
@@ -32,7 +33,7 @@ class Command(JsonCommand):
                 self.say(f"       {name}")
         tiers = tier_shares(dataset)
         for row in tiers:
-            self.say(f"     {row['tier']}: {row['count']} preference checkpoints, {row['share']:.3f} of all")
+            self.say(f"     {row['tier']}: {row['count']} preference checkpoints, {numbers.plain(row['share'])} of all")
         shortcuts = read_shortcuts(dataset)
         self.say("shortcuts (docs/validity.md):")
         for shortcut in shortcuts:
@@ -50,7 +51,7 @@ class Command(JsonCommand):
 
 def _line(shortcut: Shortcut) -> str:
     row = shortcut.to_json()
-    interval = f", {row['low']:.3f} to {row['high']:.3f}" if row["low"] is not None else ""
-    value = "-" if row["value"] is None else f"{row['value']:.3f}"
+    interval = f", {numbers.plain(row['low'])} to {numbers.plain(row['high'])}" if row["low"] is not None else ""
+    value, limit = numbers.plain(row["value"]), numbers.plain(row["limit"])
     right = f", offenders {row['offenders_total']}" if row["verdict"] == "not met" else ""
-    return f"{row['verdict']:12} {row['name']}: {value} (limit {row['limit']:.3f}, n {row['n']}{interval}{right})"
+    return f"{row['verdict']:12} {row['name']}: {value} (limit {limit}, n {row['n']}{interval}{right})"

@@ -19,6 +19,7 @@ from bench.grading.panel import panel_warnings
 from bench.management.base import JsonCommand
 from bench.management.table import SweepRun, results_table, sweep_table
 from bench.models import Run, RunStatus
+from bench.pages import numbers
 from bench.results.report import results_of
 from bench.runs.endpoints import is_offline
 from bench.runs.launch import Plan, check_models_answer, manifest_of, plan_run, start
@@ -93,7 +94,7 @@ class Command(JsonCommand):
         evaluated = sum(cell["evaluated"] for cell in result["cells"])
         run = Run.objects.get(pk=result["run_id"])
         if run.budget_hit:
-            spent = f"{run.spent_usd:.2f} of {run.budget_usd or 0:.2f} USD are spent"
+            spent = f"{numbers.usd(run.spent_usd)} of {numbers.usd(run.budget_usd)} are spent"
             return f"run {run.pk} is paused: {spent}; see /runs/{run.pk}/"
         if run.status != RunStatus.DONE:
             return f"run {run.pk} is {run.status}, not done; see /runs/{run.pk}/"

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TypedDict
 
-from bench.generation.spec import Tier
 from bench.grading.gap import FunnelRow, GapStage, funnel
 from bench.models import Domain, Run, RunStatus
 from bench.pages.charts import Forest, IntervalRow, axis_end, forest
 from bench.pages.queries.overview import turned
 from bench.results.kept import remember
 from bench.results.losses import Loss, remembered_losses, share_where
-from bench.results.pairs import Pair, adjust, pairs, pairs_by_action, pairs_by_domain, without_verdict
+from bench.results.pairs import (
+    Pair,
+    adjust,
+    pairs,
+    pairs_by_action,
+    pairs_by_domain,
+    pairs_by_domain_and_action,
+    without_verdict,
+)
 from bench.results.report import results_of
 from bench.results.rows import rows_by_view
 from bench.statistics.intervals import MeasureJson
@@ -156,40 +163,6 @@ def _lost_at(loss: Loss) -> GapStage | None:
     return GapStage(loss.gap or GapStage.UNKNOWN) if lost else None
 
 
-class KindRate(TypedDict):
-    """Satisfied share of the preference checkpoints of one kind; None for a side that has none."""
-
-    kind: str
-    slug: str
-    a: MeasureJson | None
-    b: MeasureJson | None
-
-
-def conflict_rates(a: Side, b: Side, action: str = "") -> list[KindRate]:
-    """One row a kind of conflict, no conflict first."""
-    first, second = (_shares(side, action, lambda loss: loss.conflict) for side in (a, b))
-    kinds = sorted({*first, *second}, key=lambda kind: (kind != "", kind))
-    return [
-        {"kind": kind or "no conflict", "slug": kind or "none", "a": first.get(kind), "b": second.get(kind)}
-        for kind in kinds
-    ]
-
-
-def tier_rates(a: Side, b: Side, action: str = "") -> list[KindRate]:
-    """One row a tier, the plainest first; none where the checkpoints have no tiers."""
-    first, second = (_shares(side, action, lambda loss: loss.tier) for side in (a, b))
-    found = [tier.value for tier in Tier if tier in first or tier in second]
-    return [{"kind": tier, "slug": tier, "a": first.get(tier), "b": second.get(tier)} for tier in found]
-
-
-def _shares(side: Side, action: str, kind: Callable[[Loss], str]) -> dict[str, MeasureJson]:
-    found: dict[str, list[tuple[Loss, bool]]] = defaultdict(list)
-    for loss in remembered_losses(side.run):
-        if loss.method == side.method and action in ("", loss.action) and loss.combined in ("pass", "fail"):
-            found[kind(loss)].append((loss, loss.combined == "pass"))
-    return {kind: share_where(marked).to_json() for kind, marked in found.items()}
-
-
 class MetricRow(TypedDict):
     """One measure's difference, and the same by kind of action."""
 
@@ -200,18 +173,21 @@ class MetricRow(TypedDict):
 
 
 class Paired(TypedDict):
-    """Differences over the ``common`` units that both have."""
+    """Differences over the ``common`` units that both have. ``domain_parts``: of domains with tasks of both kinds,
+    domain -> the difference by kind of action."""
 
     metrics: list[MetricRow]
     domains: list[Pair]
+    domain_parts: dict[str, list[Pair]]
     common: int
 
 
 def paired(a: Side, b: Side, action: str = "") -> Paired:
     """Two methods of one run are in its results; what spans two runs is remembered until a score of either changes."""
     if a.run.pk == b.run.pk and a.method != b.method:
-        results = results_of(a.run, action=action)
-        return _shaped(results["paired"], results["paired_by_action"], results["paired_by_domain"], a.method, b.method)
+        found = results_of(a.run, action=action)
+        domains = found["paired_by_domain"], found["paired_by_domain_and_action"]
+        return _shaped(found["paired"], found["paired_by_action"], *domains, a.method, b.method)
     name = f"paired-{a.method}-{b.method}-{action}"
     return remember(name, (a.run, b.run), lambda: _across(a, b, action))
 
@@ -223,17 +199,25 @@ def _across(a: Side, b: Side, action: str) -> Paired:
         name: [row for row in rows[s.run.pk] if row.method == s.method and action in ("", row.action)]
         for name, s in (("a", a), ("b", b))
     }
-    found = pairs(sides), pairs_by_action(sides), pairs_by_domain(sides)
+    found = pairs(sides), pairs_by_action(sides), pairs_by_domain(sides), pairs_by_domain_and_action(sides)
     if a.run.simulated or b.run.simulated:
         for group in found:
             without_verdict(group)
     shaped = _shaped(*found, "a", "b")
-    for pair in (*shaped["domains"], *(p for row in shaped["metrics"] for p in (row["pair"], *row["parts"]))):
+    of_metrics = (pair for row in shaped["metrics"] for pair in (row["pair"], *row["parts"]))
+    for pair in chain(shaped["domains"], *shaped["domain_parts"].values(), of_metrics):
         pair.update({"a": a.method, "b": b.method})
     return shaped
 
 
-def _shaped(metrics: Sequence[Pair], by_action: Sequence[Pair], domains: Sequence[Pair], a: str, b: str) -> Paired:
+def _shaped(
+    metrics: Sequence[Pair],
+    by_action: Sequence[Pair],
+    by_domain: Sequence[Pair],
+    by_both: Sequence[Pair],
+    a: str,
+    b: str,
+) -> Paired:
     """The rows of these two, the first method first, with Holm's adjustment over what the page shows together."""
 
     def mine(rows: Sequence[Pair]) -> list[Pair]:
@@ -248,7 +232,11 @@ def _shaped(metrics: Sequence[Pair], by_action: Sequence[Pair], domains: Sequenc
         {"metric": m, "words": words, "pair": whole[m], "parts": [part for part in parts if part["metric"] == m]}
         for m, words in METRIC_WORDS.items()
     ]
-    return {"metrics": rows, "domains": mine(domains), "common": rows[0]["pair"]["common"]}
+    domain_parts: dict[str, list[Pair]] = defaultdict(list)
+    for part in mine(by_both):
+        domain_parts[part["domain"]].append(part)
+    common = rows[0]["pair"]["common"]
+    return {"metrics": rows, "domains": mine(by_domain), "domain_parts": dict(domain_parts), "common": common}
 
 
 def difference_forest(rows: Sequence[Pair], names: Mapping[str, str], *, simulated: bool) -> Forest | None:

@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from django.db.models import Count, Q
 from django.db.models.fields.json import KT
 
 from agents.registry import resolve
-from bench.models import CheckpointScore, Domain, Run, RunStatus, Unit
+from bench.models import Run, RunStatus
 from bench.pages import numbers
 from bench.pages.charts import Forest, IntervalRow, forest
 from bench.results.cells import Cell, Part
-from bench.results.losses import StageShare
+from bench.results.losses import LostAt, StageShare
 from bench.results.pairs import Pair
-from bench.statistics.intervals import Measure, clustered_mean, clustered_share
 
 
 @dataclass(frozen=True)
@@ -90,55 +88,13 @@ def success_forest(cells: Sequence[Cell], *, simulated: bool, domain: str = "") 
     return forest(rows)
 
 
-class HeatValue(TypedDict):
-    """A share with its interval, ``n`` of ``planned`` behind it, and the shade (0 to 9) of its cell.
-
-    Where it has no headline, ``why`` says the reason and ``shade`` is "none".
-    """
-
-    method: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
-    planned: int
-    shade: str
-    why: str
-
-
-class HeatRow(TypedDict):
-    """One value a method, in the order of the page. ``note``: the kind of action, or ""."""
-
-    slug: str
-    name: str
-    note: str
-    values: list[HeatValue]
-
-
-def heat(cells: Sequence[Cell], domains: Sequence[Domain]) -> list[HeatRow]:
-    """One row a domain: task success of every method."""
-    rows: list[HeatRow] = []
-    for domain in domains:
-        parts = {cell["method"]: cell["by_domain"].get(domain.slug) for cell in cells}
-        if any(parts.values()):
-            values = [_of_part(method, part) for method, part in parts.items()]
-            rows.append({"slug": domain.slug, "name": domain.name, "note": "", "values": values})
-    return rows
-
-
-def _of_part(method: str, part: Part | None) -> HeatValue:
-    if part is None:
-        return _heat_value(method, Measure(None, None, None, 0), 0)
-    measure = part["task_success"]
-    return _heat_value(method, Measure(measure["mean"], measure["low"], measure["high"], measure["n"]), part["planned"])
-
-
-def _heat_value(method: str, measure: Measure, planned: int) -> HeatValue:
-    why = numbers.withheld({"planned": planned, "evaluated": measure.n}) if planned else "no task"
-    why = why or ("nothing is scored" if measure.mean is None else "")
-    shown = Measure(None, None, None, measure.n) if why or measure.mean is None else measure
-    shade = "none" if shown.mean is None else str(min(9, int(shown.mean * 10)))
-    return {"method": method, **shown.to_json(), "planned": planned, "shade": shade, "why": why}
+def gap_tables(
+    lost_at: LostAt, by_action: Mapping[str, LostAt], domain: str, methods: Sequence[str]
+) -> dict[str, list[LostRow]]:
+    """The table of all tasks under "", and where tasks of both kinds lost preferences one of each kind of action."""
+    parts = {action: gap_table(found.get(domain, {}), methods) for action, found in by_action.items()}
+    both = {action: rows for action, rows in parts.items() if rows}
+    return {"": gap_table(lost_at.get(domain, {}), methods), **(both if len(both) > 1 else {})}
 
 
 class Lost(TypedDict):
@@ -202,69 +158,3 @@ def turned(pair: Pair, leader: str) -> Pair:
     if difference is not None and low is not None and high is not None:
         other.update({"difference": -difference, "low": -high, "high": -low})
     return other
-
-
-def success_by_scenario(
-    run: Run, domain: Domain, methods: Sequence[str], *, split: str = "", action: str = ""
-) -> list[HeatRow]:
-    """Task success by scenario of the domain. One query."""
-    units = (
-        Unit.objects.filter(run=run, task__scenario__domain=domain, **_narrowed("task", split, action))
-        .order_by()
-        .annotate(
-            wanted=Count("trajectory__scores"),
-            known=Count("trajectory__scores", filter=~Q(trajectory__scores__combined="")),
-            passed=Count("trajectory__scores", filter=Q(trajectory__scores__combined="pass")),
-        )
-        .values_list(
-            "task__scenario__slug", "task__scenario__name", "task__scenario__action_kind", "method",
-            "task__persona_id", "wanted", "known", "passed",
-        )
-    )  # fmt: skip
-    found: dict[tuple[str, str, str], dict[str, list[tuple[int, float | None]]]] = defaultdict(
-        lambda: {method: [] for method in methods}
-    )
-    for slug, name, kind, method, persona, wanted, known, passed in units:
-        scored = wanted and known == wanted
-        found[slug, name, kind].setdefault(method, []).append((persona, float(passed == wanted) if scored else None))
-    return [
-        {"slug": slug, "name": name, "note": numbers.action_words(kind), "values": [
-            _heat_value(m, clustered_mean([v for _, v in of[m]], [p for p, _ in of[m]]), len(of[m])) for m in methods
-        ]}
-        for (slug, name, kind), of in sorted(found.items())
-    ]  # fmt: skip
-
-
-def satisfaction_by_dimension(
-    run: Run, domain: Domain, methods: Sequence[str], *, split: str = "", action: str = ""
-) -> list[HeatRow]:
-    """Share of passed preference checkpoints by dimension, in tasks of the domain. Two queries."""
-    units = Unit.objects.filter(run=run, task__scenario__domain=domain, task__checkpoints__kind="preference")
-    asked = units.filter(**_narrowed("task", split, action)).order_by()
-    scored = (
-        CheckpointScore.objects.filter(trajectory__unit__run=run, checkpoint__task__scenario__domain=domain)
-        .filter(checkpoint__kind="preference", combined__in=["pass", "fail"])
-        .filter(**_narrowed("checkpoint__task", split, action))
-        .order_by()
-        .values_list("checkpoint__dimension", "trajectory__unit__method", "checkpoint__task__persona_id")
-        .annotate(evaluated=Count("pk"), passed=Count("pk", filter=Q(combined="pass")))
-    )
-    planned: dict[tuple[str, str], int] = {}
-    for dimension, method, count in asked.values_list("task__checkpoints__dimension", "method").annotate(n=Count("pk")):
-        planned[dimension, method] = count
-    by_persona: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for dimension, method, _, evaluated, passed in scored:
-        by_persona[dimension, method].append((passed, evaluated))
-
-    def value(dimension: str, method: str) -> HeatValue:
-        counts = by_persona[dimension, method]
-        share = clustered_share([passed for passed, _ in counts], [n for _, n in counts])
-        return _heat_value(method, share, planned.get((dimension, method), 0))
-
-    dimensions = sorted({dimension for dimension, _ in planned})
-    return [{"slug": d, "name": d, "note": "", "values": [value(d, m) for m in methods]} for d in dimensions]
-
-
-def _narrowed(task: str, split: str, action: str) -> dict[str, str]:
-    given = {f"{task}__persona__split": split, f"{task}__scenario__action_kind": action}
-    return {name: value for name, value in given.items() if value}

@@ -13,6 +13,7 @@ from bench.generation.spec import Tier
 from bench.models import Run
 from bench.pages.nouns import check_results, see_run_named
 from bench.pages.queries import compare as queries
+from bench.pages.queries import rates
 from bench.pages.queries.overview import choose_run, success_forest
 from bench.results.report import results_of
 from bench.results.rows import ACTIONS
@@ -65,19 +66,22 @@ def _comparison(request: HttpRequest, a: queries.Side, b: queries.Side, action: 
         if cell["method"] == side.method
     ]
     paired = queries.paired(a, b, action)
-    names = queries.domain_names()
+    names, parts = queries.domain_names(), paired["domain_parts"]
     return {
         "domain": only.domain,
         "conflict": only.conflict,
         "domain_names": names,
         "tier": only.tier,
-        "tiers": queries.tier_rates(a, b, action),
+        "tiers": rates.tier_rates(a, b, action),
         "conflict_kinds": queries.conflict_kinds(a.run),
         "funnels": [queries.funnel_rows(side, only) for side in (a, b)],
-        "conflicts": queries.conflict_rates(a, b, action),
+        "conflicts": rates.conflict_rates(a, b, action),
         "cells": cells,
         "forest": success_forest(cells, simulated=a.run.simulated) if a.method != b.method else None,
         "paired": paired,
         "domain_forest": queries.difference_forest(paired["domains"], names, simulated=a.run.simulated),
-        "domain_rows": [{**row, "name": names.get(row["domain"], row["domain"])} for row in paired["domains"]],
+        "domain_rows": [
+            {"name": names.get(pair["domain"], pair["domain"]), "pair": pair, "parts": parts.get(pair["domain"], ())}
+            for pair in paired["domains"]
+        ],
     }

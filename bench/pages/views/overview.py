@@ -11,6 +11,7 @@ from bench.access import Role, may_launch, role_of
 from bench.asked import one_of
 from bench.models import Domain
 from bench.pages.nouns import check_results, see_domain, see_run_named
+from bench.pages.queries import heat
 from bench.pages.queries import overview as queries
 from bench.results.report import results_of
 from bench.results.rows import ACTIONS, SPLITS
@@ -27,8 +28,8 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         pairs = queries.pair_rows(results["paired"], results["paired_by_action"])
         context |= {
             "forest": queries.success_forest(cells, simulated=run.simulated),
-            "heat": queries.heat(cells, list(Domain.objects.all())),
-            "gaps": queries.gap_table(results["lost_at"][""], methods),
+            "heat": heat.success_by_domain(cells, list(Domain.objects.all())),
+            "gaps": queries.gap_tables(results["lost_at"], results["lost_at_by_action"], "", methods),
             "methods": methods,
             "against": queries.against(cells, pairs),
         }
@@ -47,9 +48,9 @@ def domain(request: HttpRequest, slug: str) -> HttpResponse:
             "here": [(cell, cell["by_domain"].get(slug), calibrated.get(cell["method"])) for cell in context["cells"]],
             "any_graded": any(one and one["n_human"] for one in calibrated.values()),
             "forest": queries.success_forest(context["cells"], simulated=run.simulated, domain=slug),
-            "scenarios": queries.success_by_scenario(run, shown, methods, **narrowed),
-            "dimensions": queries.satisfaction_by_dimension(run, shown, methods, **narrowed),
-            "gaps": queries.gap_table(results["lost_at"].get(slug, {}), methods),
+            "scenarios": heat.success_by_scenario(run, shown, methods, **narrowed),
+            "dimensions": heat.satisfaction_by_dimension(run, shown, methods, **narrowed),
+            "gaps": queries.gap_tables(results["lost_at"], results["lost_at_by_action"], slug, methods),
         }
     return render(request, "pages/domain.html", context)
 
