@@ -7,7 +7,7 @@ from bench.models.endpoint import ApiToken, Endpoint
 from bench.models.external import ExternalSession, GoldReading
 from bench.models.outage import OutageRow
 from bench.models.persona import Event, EventLabel, EventRole, EventVector, Persona, Split, TextVector
-from bench.models.run import ModelCall, Run, RunStatus, Unit, UnitStatus
+from bench.models.run import ModelCall, Run, RunStatus, ScoreChanges, Unit, UnitStatus
 from bench.models.task import Checkpoint, CheckpointKind, Task
 from bench.models.trajectory import Trajectory
 from bench.models.verdict import CheckpointScore, Verdict
@@ -37,6 +37,7 @@ __all__ = [
     "Run",
     "RunStatus",
     "Scenario",
+    "ScoreChanges",
     "Split",
     "Task",
     "TextVector",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Self
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Sum
+from django.utils.functional import cached_property
 
 from bench.models.dataset import Dataset
 from bench.models.task import Task
@@ -40,15 +45,47 @@ class Run(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    scores_version = models.PositiveBigIntegerField(default=0, help_text="counted up by triggers; see scoring/kept.py")
+    # What is kept counts while its version is the count of changes; see results/kept.py.
     results = models.JSONField(null=True, blank=True, help_text="cells and pairs; null: to be computed anew")
+    results_version = models.PositiveBigIntegerField(null=True, blank=True)
     agreement = models.JSONField(null=True, blank=True, help_text="who agrees with whom; null: to be computed anew")
+    agreement_version = models.PositiveBigIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    @cached_property
+    def scores_version(self) -> int:
+        """How often what its numbers are made of had changed when this was first asked."""
+        return self.score_changes.aggregate(n=Sum("n"))["n"] or 0
+
+    def refresh_from_db(
+        self,
+        using: str | None = None,
+        fields: Iterable[str] | None = None,
+        from_queryset: models.QuerySet[Self] | None = None,
+    ) -> None:
+        """Forgets the version too, so that it is as new as the rest."""
+        vars(self).pop("scores_version", None)
+        super().refresh_from_db(using, fields, from_queryset)
+
+
+class ScoreChanges(models.Model):
+    """How often what a run's numbers are made of has changed: the sum over its parts, which triggers count up.
+
+    Each connection has a part of its own, so that of those who grade one run nobody waits for another's commit.
+    The database removes the rows with their run (a trigger may add one while the run is being deleted).
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="score_changes", db_constraint=False, db_index=False)
+    part = models.PositiveSmallIntegerField()
+    n = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "part"], name="score_changes_once_a_part")]
 
 
 class UnitStatus(models.TextChoices):

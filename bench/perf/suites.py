@@ -20,7 +20,7 @@ from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, generate, write_dataset
 from bench.grading.store import score_trajectories
-from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus
+from bench.models import CheckpointScore, Dataset, Event, EventVector, Persona, Run, RunStatus, ScoreChanges
 from bench.perf.flight import flight
 from bench.perf.measure import Row, percentile_ms, reference_s, seconds
 from bench.perf.raters import raters
@@ -79,8 +79,8 @@ def harness(say: Say) -> Iterator[Row]:
 
 
 def forget(run: Run) -> None:
-    """Drop what is kept of the run, as a verdict does."""
-    Run.objects.filter(pk=run.pk).update(scores_version=F("scores_version") + 1, results=None, agreement=None)
+    """What is kept of the run counts no more, as after a verdict."""
+    ScoreChanges.objects.filter(run=run).update(n=F("n") + 1)
 
 
 def _admin() -> Client:

@@ -1,9 +1,9 @@
 """Numbers of a run that are computed once and kept until something that they are made of changes.
 
-A trigger counts up ``Run.scores_version`` and drops what the run keeps whenever a verdict is added, a score
-changes, or a unit fails or is tried again. Numbers are computed from one moment of the database, together with the
-version of that moment, and kept only while that is still the version. So what is kept is never stale. ``FORMAT``
-stands beside them: what other code has kept is computed anew. Whoever computes puts it into the numbers.
+Triggers count it (``ScoreChanges``) whenever a verdict is added, a score changes, or a unit fails or is tried again.
+Numbers are computed from one moment of the database, kept together with the count of that moment, and shown only
+while that is still the count. So what is shown is never stale. ``FORMAT`` stands beside them: what other code has kept
+is computed anew. Whoever computes puts it into the numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from django.core.cache import cache
 from django.db import connection, transaction
+from django.db.models import Q
 
 from bench.models import Run
 
@@ -24,15 +25,25 @@ FORMAT = 7  # raise it with every change of what the numbers of a run are, or of
 
 def keep(run: Run, field: str, compute: Callable[[Run], Numbers]) -> Numbers:
     """What ``compute`` returns, kept in the named field of the run. ``run`` is as new as its reading."""
-    kept = getattr(run, field)
-    if kept is None or kept.get("format") != FORMAT:
+    if kept(run, field) is None:
         with one_moment():
             version = version_of(run)
             found = compute(run)
-        Run.objects.filter(pk=run.pk, scores_version=version).update(**{field: found})
-        setattr(run, field, found)
+        changes = {field: found, f"{field}_version": version}
+        newer = Q(**{f"{field}_version__gt": version})
+        Run.objects.filter(pk=run.pk).exclude(newer).update(**changes)
+        for name, value in {**changes, "scores_version": version}.items():
+            setattr(run, name, value)
     numbers: Numbers = getattr(run, field)
     return numbers
+
+
+def kept(run: Run, field: str) -> Mapping[str, object] | None:
+    """What the run keeps in the field; None where something has changed since it was computed."""
+    found: Mapping[str, object] | None = getattr(run, field)
+    if found is None or found.get("format") != FORMAT:
+        return None
+    return found if getattr(run, f"{field}_version") == run.scores_version else None
 
 
 def remember(name: str, runs: tuple[Run, ...], compute: Callable[[], Numbers]) -> Numbers:
@@ -53,7 +64,7 @@ def _key(name: str, versions: dict[int, int]) -> str:
 
 def version_of(run: Run) -> int:
     """The version in the database at this moment, which may be later than that of ``run``."""
-    return Run.objects.values_list("scores_version", flat=True).get(pk=run.pk)
+    return Run(pk=run.pk).scores_version
 
 
 @contextmanager

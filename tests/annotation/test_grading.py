@@ -11,6 +11,7 @@ from annotation.models import Assignment, DraftGrade
 from annotation.queue import LEASE, AlreadySubmitted, take_next
 from bench.exports import export_results
 from bench.models import Checkpoint, CheckpointScore, Run, Verdict
+from bench.results.kept import kept
 from bench.results.report import results_of
 from tests.annotation.factories import grade as give
 from tests.annotation.factories import make_cast, make_run
@@ -124,7 +125,7 @@ def test_two_raters_who_disagree_open_an_adjudication_and_drop_the_cached_result
     scores = CheckpointScore.objects.filter(trajectory=assignment.trajectory)
     assert all(score.needs_adjudication for score in scores)
     assert scores[0].adjudication_reason == "raters disagree: 1 pass, 1 fail"
-    assert Run.objects.get(pk=run.pk).results is None
+    assert kept(Run.objects.get(pk=run.pk), "results") is None
 
 
 def test_what_a_comment_points_at_is_kept_with_the_draft_and_with_the_verdict(mine, now):

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, transaction
 
 from bench.grading.store import append_verdicts, rubric_version, score_trajectories
-from bench.models import CheckpointScore, Run, Trajectory, Unit, Verdict
+from bench.models import CheckpointScore, Run, ScoreChanges, Trajectory, Unit, Verdict
 from bench.results.agreement_report import agreement_of, measure_agreement
-from bench.results.kept import FORMAT, keep, remember
+from bench.results.kept import FORMAT, keep, kept, remember
 from bench.results.report import compute, results_of
 from tests.annotation.factories import PANEL, judge, make_run
 
@@ -68,7 +68,7 @@ def test_numbers_that_a_verdict_overtook_are_not_kept(field):
     run = make_run()
     measure = FIELDS[field]
     old = keep(fresh(run), field, overtaken(run, measure))
-    assert getattr(fresh(run), field) is None
+    assert kept(fresh(run), field) is None
     new = keep(fresh(run), field, measure)
     assert new == getattr(fresh(run), field) == measure(fresh(run))
     assert new != old
@@ -89,7 +89,7 @@ def test_a_view_is_remembered_until_a_verdict_changes(view, django_assert_num_qu
     run = make_run()
     before = results_of(fresh(run), view)
     read = fresh(run)
-    with django_assert_num_queries(0):
+    with django_assert_num_queries(1):  # whether something has changed
         assert results_of(read, view) == before
     fail_one_text(run)
     assert results_of(fresh(run), view) == compute(run, view)
@@ -115,6 +115,19 @@ CHANGES = {
 }
 
 
+# The same on the run's first trajectory alone.
+OTHERS_CHANGES = {
+    "a verdict": add_verdict,
+    "a score by hand": lambda run: _first_scores(run).update(combined=""),
+    "a deleted score": lambda run: _first_scores(run).delete(),
+    "a unit that fails": lambda run: Unit.objects.filter(pk=run.units.first().pk).update(status="failed"),
+}
+
+
+def _first_scores(run: Run):
+    return CheckpointScore.objects.filter(trajectory=Trajectory.objects.filter(unit__run=run).first())
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_counts_the_version_up_and_drops_what_is_kept(change):
@@ -124,7 +137,7 @@ def test_every_change_counts_the_version_up_and_drops_what_is_kept(change):
     before = version(run)
     CHANGES[change](run)
     assert version(run) > before
-    assert (fresh(run).results, fresh(run).agreement) == (None, None)
+    assert (kept(fresh(run), "results"), kept(fresh(run), "agreement")) == (None, None)
 
 
 @pytest.mark.django_db
@@ -134,20 +147,61 @@ def test_scoring_again_writes_nothing_where_nothing_changed():
     before = version(run)
     score_trajectories(run.units.values_list("trajectory__pk", flat=True))
     assert version(run) == before
-    assert fresh(run).results is not None
+    assert kept(fresh(run), "results") is not None
 
 
 @pytest.mark.django_db
 def test_other_runs_keep_theirs_and_a_lease_changes_nothing():
     run = make_run()
     other = Run.objects.create(
-        dataset=run.dataset, manifest=run.manifest, manifest_sha256="1" * 64, simulated=True, model="m", results={}
+        dataset=run.dataset, manifest=run.manifest, manifest_sha256="1" * 64, simulated=True, model="m"
     )
+    results_of(other)
     before = version(run)
     Unit.objects.filter(run=run).update(status="running", claimed_by="w")
     assert version(run) == before
     fail_one_text(run)
-    assert (fresh(other).scores_version, fresh(other).results) == (0, {})
+    assert (version(other), kept(fresh(other), "results")) == (0, results_of(other))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", CHANGES)
+def test_who_changes_a_run_waits_for_nobody_else_who_does(change):
+    """Fifty raters of one run would wait in a row: each change is counted, and none holds up the next."""
+    run = make_run()
+    last = Trajectory.objects.filter(unit__run=run).last()
+    with transaction.atomic():
+        Unit.objects.filter(pk=last.unit_id).update(status="failed")
+        judge(last, dict.fromkeys(PANEL, "fail"), position=0)
+
+        def another() -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")
+            try:
+                with transaction.atomic():
+                    OTHERS_CHANGES[change](run)
+            finally:
+                with connection.cursor() as cursor:
+                    cursor.execute("SET lock_timeout = 0")
+
+        before = version(run)
+        meanwhile(another)
+        assert version(run) > before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_deleted_with_its_count_of_changes():
+    """Also where a score goes with it, and is counted on the way."""
+    graded = make_run()
+    task = graded.units.first().task
+    run = Run.objects.create(dataset=graded.dataset, manifest={}, manifest_sha256="1" * 64, simulated=True, model="m")
+    unit = Unit.objects.create(run=run, task=task, method="iba", status="scored")
+    trajectory = Trajectory.objects.create(unit=unit, termination="completed", data={})
+    CheckpointScore.objects.create(trajectory=trajectory, checkpoint=task.checkpoints.first())
+    assert version(run) > 0
+    run.delete()
+    assert not ScoreChanges.objects.filter(run=run.pk).exists()
+    assert ScoreChanges.objects.filter(run=graded).exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,6 +11,7 @@ from bench.access import Role, role_of
 from bench.grading.store import append_verdicts, rubric_version, score_trajectories
 from bench.models import CheckpointScore, Persona, Run, Trajectory, Verdict
 from bench.results.agreement_report import agreement_of
+from bench.results.kept import kept
 from bench.results.report import compute, results_of
 from bench.runs.launch import plan_run, start
 from bench.runs.spec import RunSpec
@@ -159,8 +160,8 @@ def test_a_single_trial_has_no_table_of_repeats(viewer, finished):
 def test_the_comparison_counts_no_scores_once_results_are_kept(viewer, finished, django_assert_num_queries):
     asked = {"run": finished.pk, "a": "iba", "b": "rag"}
     first = viewer.get("/compare/", asked)
-    # session, user, groups, runs, the run, names of domains
-    with django_assert_num_queries(6) as counted:
+    # session, user, groups, runs, the run, whether something has changed, names of domains
+    with django_assert_num_queries(7) as counted:
         second = viewer.get("/compare/", {**asked, "conflict": "drift"})
     assert not [q for q in counted.captured_queries if "checkpointscore" in q["sql"] or "bench_unit" in q["sql"]]
     assert first.context["paired"] == second.context["paired"]
@@ -189,13 +190,12 @@ def test_two_runs_of_one_method_are_paired_over_their_units(viewer, finished, da
 
 def test_agreement_is_kept_until_a_verdict_changes(viewer, finished, django_assert_num_queries):
     viewer.get("/agreement/", {"run": finished.pk})
-    kept = Run.objects.get(pk=finished.pk)
-    assert kept.agreement is not None
-    with django_assert_num_queries(0):
-        agreement_of(kept)
+    read = Run.objects.get(pk=finished.pk)
+    with django_assert_num_queries(1):  # whether something has changed
+        assert agreement_of(read) == kept(read, "agreement")
     grade_all(Trajectory.objects.first(), "pass")
     renewed = Run.objects.get(pk=finished.pk)
-    assert renewed.agreement is None
+    assert kept(renewed, "agreement") is None
     assert {row["kind"] for row in agreement_of(renewed)["pairs"]} >= {"human-human"}
 
 

@@ -126,10 +126,10 @@ def test_the_start_page_takes_as_many_queries_for_many_runs_as_for_one(
     viewer, finished, dataset, django_assert_num_queries
 ):
     viewer.get("/")
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         viewer.get("/")
     viewer.get("/", {"run": finish(make_run(dataset)).pk})
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         viewer.get("/")
 
 
