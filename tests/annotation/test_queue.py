@@ -221,6 +221,7 @@ def _nodes(plan):
         yield from _nodes(part)
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_rater_whose_open_item_is_submitted_meanwhile_by_another_tab_gets_the_next_or_nothing(now, size):
     """A tab asks for the next item while another submits the one that is open: it finds that done, and no fault."""

@@ -56,7 +56,7 @@ UPDATE bench_run SET results = NULL, agreement = NULL,
 class Migration(migrations.Migration):
     atomic = False  # rows are written and their table altered: PostgreSQL wants that in two transactions
 
-    dependencies = [("bench", "0022_dataset_versions_keep_their_checks")]
+    dependencies = [("bench", "0024_errata_retire_checkpoints")]
 
     operations = [
         migrations.CreateModel(
