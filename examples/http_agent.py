@@ -32,7 +32,8 @@ def fill(tool: dict[str, Any], item_id: str, task: dict[str, Any]) -> dict[str, 
         elif schema.get("format") == "date":
             arguments[name] = task["as_of"][:10]
         else:
-            arguments[name] = {"integer": 1, "number": 1, "boolean": False}.get(schema["type"], "")
+            kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+            arguments[name] = {"integer": 1, "number": 1, "boolean": False}.get(kinds[0], "")
     return arguments
 
 

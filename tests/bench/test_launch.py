@@ -126,10 +126,13 @@ def test_pause_cancel_resume_and_an_empty_purse_stop_new_work_and_lose_nothing(t
         family="stand-in",
         price_in_per_mtok_usd=10,
         price_out_per_mtok_usd=100,
+        system_role=True,
     )
     judges = ["grader-a", "grader-b", "grader-c"]
     for name in judges:
-        Endpoint.objects.create(slug=name, base_url=offline.url, model=f"offline-judge-{name[-1]}", family="g")
+        Endpoint.objects.create(
+            slug=name, base_url=offline.url, model=f"offline-judge-{name[-1]}", family="g", system_role=True
+        )
     offline.hold(after=3)
     run = launch_run(
         RunSpec(
