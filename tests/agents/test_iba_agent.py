@@ -18,7 +18,7 @@ from agents.contract import (
 )
 from agents.methods.iba.act import act
 from agents.methods.iba.agent import Parts, run
-from agents.methods.iba.retrieve import action_day, counter_evidence, look_ahead, retrieve
+from agents.methods.iba.retrieve import FURTHER_LOOKS, action_day, counter_evidence, look_ahead, retrieve
 from agents.methods.iba.stages import Alignment, Aspect, EvidenceNet, Outlook
 from agents.methods.iba.think import accept, consequences, think
 from agents.methods.iba.verify import repair
@@ -106,13 +106,28 @@ def test_every_aspect_has_its_share_and_an_eighth_of_the_budget_is_kept_back() -
     assert min(found.count("food"), found.count("seat")) >= 2
 
 
-def test_it_searches_on_with_what_the_model_asks_and_stops_when_nothing_new_comes() -> None:
-    ask = [{"queries": ["Dentist took the crown off", "wax out of a carpet"]}, {"queries": ["Wax out of a carpet"]}]
+def test_it_searches_on_with_what_the_model_asks_until_it_asks_no_more() -> None:
+    ask = [{"queries": ["Dentist took the crown off", "wax out of a carpet"]}, {"queries": []}]
     llm = Player(queries=ask)
     net = deep(llm, outlook=Outlook(AS_OF, OUTLOOK.aspects[1:]))
     assert {"Dentist took the crown off", "wax out of a carpet"} & {item.aspect for item in net.evidence}
-    assert len(llm.of("queries")) == 2  # the second answer repeats a query, so there is no third look
+    assert len(llm.of("queries")) == 2
     assert "## Aspects\n- seat\n" in llm.of("queries")[0]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_query_that_comes_again_brings_what_it_resembles_next(times: int) -> None:
+    query = "Dentist took the crown off"
+    llm = Player(queries=[*({"queries": [query]} for _ in range(times)), {"queries": []}])
+    net = deep(llm, outlook=Outlook(AS_OF, ()))
+    assert sum(item.aspect == query for item in net.evidence) == times
+
+
+def test_further_looks_end_though_the_model_asks_for_ever() -> None:
+    llm = Player(queries=lambda prompt: {"queries": ["Dentist took the crown off"]})
+    net = deep(llm, replace(LIMITS, evidence_events=len(EVENTS)), outlook=Outlook(AS_OF, ()))
+    assert len(llm.of("queries")) == FURTHER_LOOKS
+    assert len(net.evidence) <= len(EVENTS)
 
 
 def test_what_was_looked_at_in_a_further_look_is_reported() -> None:

@@ -1,7 +1,8 @@
 """Stage 1, deep retrieval: what could decide, how it would look in somebody's records, and where the records say so.
 
-The budget is shared by stated rules: an eighth is kept for counter-evidence; of the rest each look takes half of what
-is left, and what no look asked for is filled up from the first, the eighth too. Within a look the lanes take turns.
+The budget is shared by stated rules: every lane of the first look gives one event and every query of a further look
+one more, until the model asks for nothing, nothing new comes or the budget ends. An eighth is kept for
+counter-evidence. What no look asked for is filled up from the first, the eighth too.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from agents.toolkit.retrieval import by_time
 
 MOST_ASPECTS = 12
 MOST_BEHAVIOURS = 4  # of an aspect
-MOST_QUERIES = 6  # of a further look
+MOST_QUERIES = MOST_ASPECTS  # of a further look
+FURTHER_LOOKS = 6  # a model call each
 ITEMS_SHOWN = 12
-FURTHER_LOOKS = 2
 RESERVE = 1 / 8  # of the budget, for counter-evidence
 DEPTH = 3  # times the budget: how far down a search is read, so that ranks can be added up
 AROUND = timedelta(hours=12)
@@ -62,25 +63,24 @@ def action_day(when: str, as_of: datetime) -> datetime:
 def retrieve(
     task: TaskInput, outlook: Outlook, items: Sequence[JSON], *, llm: LLM, search: Search, limits: Limits
 ) -> EvidenceNet:
-    """The evidence net: a first look by aspects, further ones as long as the model asks and something new comes."""
+    """The evidence net: a first look by aspects, further ones as long as the model asks and something new comes.
+
+    A query that comes again brings what it resembles next.
+    """
     looking = _Looking(task, search, limits)
     lanes = looking.first_lanes(outlook.aspects)
     basket = Basket(limits)
-    came = basket.take_turns(lanes, basket.left(RESERVE) // 2, RESERVE)
-    steps = [_first_step(outlook, came)]
-    asked = {text.casefold() for aspect in outlook.aspects for text in aspect.behaviours}
+    steps = [_first_step(outlook, basket.take_turns(lanes, len(lanes), RESERVE))]
     for _ in range(FURTHER_LOOKS):
         if basket.left(RESERVE) <= 0:
             break
-        queries = _search_on(task, outlook, items, basket.taken, asked, llm=llm)
-        further = looking.lanes_of(queries)
-        came = basket.take_turns(further, max(basket.left(RESERVE) // 2, 1), RESERVE) if queries else 0
+        queries = _search_on(task, outlook, items, basket.taken, llm=llm)
+        came = basket.take_turns(looking.lanes_of(queries), len(queries), RESERVE)
         if queries:
             summary = f"Searched on: {came} new events."
             steps.append(Step(Stage.RETRIEVE, StepKind.SEARCH, summary, {"queries": list(queries)}))
         if not came:
             break
-        asked.update(query.casefold() for query in queries)
     basket.take_turns(lanes, basket.left(RESERVE), RESERVE)
     kept = [{"event": event.event_id, "aspect": event.aspect} for event in basket.taken]
     steps.append(Step(Stage.RETRIEVE, StepKind.CODE, f"Chose {len(kept)} events.", {"kept": kept}))
@@ -182,9 +182,9 @@ def _going_on(newest: Hits, tell: Mapping[str, Signals]) -> Hits:
 
 
 def _search_on(
-    task: TaskInput, outlook: Outlook, items: Sequence[JSON], seen: Sequence[Evidence], asked: set[str], *, llm: LLM
+    task: TaskInput, outlook: Outlook, items: Sequence[JSON], seen: Sequence[Evidence], *, llm: LLM
 ) -> tuple[str, ...]:
-    """What the model still wants to look for; queries that were asked before are left out."""
+    """What the model still wants to look for."""
     reply = llm.complete(
         chat(
             "iba/search_on",
@@ -198,7 +198,7 @@ def _search_on(
         schema=_queries_schema(),
     )
     texts = dict.fromkeys(one_line(text) for text in (reply.parsed or {}).get("queries", []))
-    return tuple(text for text in texts if text and text.casefold() not in asked)[:MOST_QUERIES]
+    return tuple(filter(None, texts))[:MOST_QUERIES]
 
 
 def _first_step(outlook: Outlook, came: int) -> Step:
