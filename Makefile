@@ -7,7 +7,7 @@ SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
 
-.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy soak texts
+.PHONY: help setup demo serve worker stop test e2e lint types perf format browser screenshots vectors proxy soak texts telling
 
 help: ## this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -59,6 +59,9 @@ screenshots: setup browser ## the pictures of the README, from the running demo 
 
 texts: setup ## what recurs in the authored texts: openings, endings, runs of words, names, numbers, looks by role
 	@$(PY) -m bench.catalogue.recurring_texts $(DOMAINS)
+
+telling: setup ## which words and forms tell signal from noise in DOMAINS, or in a dataset of SIZE (starter, 100)
+	@$(PY) -m bench.catalogue.telling_words $(if $(SIZE),$(SIZE),$(DOMAINS))
 
 vectors: setup ## bench/data/vectors.npz anew, from what the running embedding server was asked since its start
 	@$(PY) -m bench.embedding.save_vectors bench/data/vectors.npz

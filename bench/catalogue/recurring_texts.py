@@ -10,14 +10,16 @@ import calendar
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
 from bench.catalogue.load import DATA, DOMAINS, Catalogue, CatalogueError, load_catalogue
-from bench.catalogue.texts import TEXT_SLOT
+from bench.catalogue.schema import Dimension
+from bench.catalogue.texts import TEXT_SLOT, Text, of_split
 
 SHOWN = 15  # rows a table
+SPLITS = ("dev", "test")
 OFTEN: Mapping[str, int] = {"openings": 6, "endings": 4, "five words": 3, "names": 5, "numbers": 12}  # texts, at least
 MARKS = ".,;:!?-()'\"%/#"
 
@@ -34,27 +36,53 @@ class Line:
     place: str
     role: str
     text: str
+    split: str = ""
+    channel: str = ""
 
 
 def lines(catalogue: Catalogue) -> Iterator[Line]:
-    for text in catalogue.everyday:
-        yield Line("everyday.yaml", "everyday", text.text)
+    """All but records of choices, which show something in one life and nothing in another."""
+    yield from _told("everyday.yaml", "everyday", catalogue.everyday)
+    for routine in catalogue.routines.values():
+        yield from _told(f"people/routines/{routine.slug}.yaml", "routine", routine.texts)
+    for change in catalogue.changes.values():
+        yield from _told(f"people/changes/{change.slug}.yaml", "change", change.told)
     for slug, data in catalogue.domains.items():
-        for text in data.everyday:
-            yield Line(f"{slug}/everyday.yaml", "everyday", text.text)
+        yield from _told(f"{slug}/everyday.yaml", "everyday", data.everyday)
         for dimension in data.dimensions.values():
-            place = f"{slug}/dimensions/{dimension.slug}.yaml"
-            told = [c for condition in dimension.conditions for c in (*condition.cues.when, *condition.cues.otherwise)]
-            told += [cue for value in dimension.values for cue in value.cues]
-            told += [reason for drift in dimension.drifts for reason in drift.told]
-            yield from (Line(place, "cue", cue.text) for cue in told)
-            yield from (Line(place, "against", cue.text) for value in dimension.values for cue in value.against)
-            yield from (Line(place, "distractor", distractor.text) for distractor in dimension.distractors)
+            yield from _of_dimension(f"{slug}/dimensions/{dimension.slug}.yaml", dimension)
         for state in data.states.values():
-            told = [*state.cues.start, *state.cues.course, *state.cues.end]
-            yield from (Line(f"{slug}/states/{state.slug}.yaml", "state", cue.text) for cue in told)
+            for told in (state.cues.start, state.cues.course, state.cues.end):
+                yield from _told(f"{slug}/states/{state.slug}.yaml", "state", told)
+        for regularity in data.regularities.values():
+            place = f"{slug}/regularities/{regularity.slug}.yaml"
+            yield from _told(place, "regular", regularity.texts)
+            yield from _told(place, "contrast", regularity.contrast)
         for episode in data.episodes.values():
-            yield from (Line(f"{slug}/episodes/{episode.slug}.yaml", "episode", e.text) for e in episode.events)
+            place = f"{slug}/episodes/{episode.slug}.yaml"
+            yield from (Line(place, "episode", e.text, episode.split, e.channel) for e in episode.events)
+
+
+def _of_dimension(place: str, dimension: Dimension) -> Iterator[Line]:
+    for value in dimension.values:
+        yield from _told(place, "cue", value.cues)
+        yield from _told(place, "against", value.against)
+    for condition in dimension.conditions:
+        yield from _told(place, "cue", condition.cues.when)
+        yield from _told(place, "cue", condition.cues.otherwise)
+    for drift in dimension.drifts:
+        for split in SPLITS:
+            yield from _of_split(place, "cue", dimension.reasons(drift, split), split)
+    yield from _told(place, "distractor", dimension.distractors)
+
+
+def _told(place: str, role: str, texts: Sequence[Text]) -> Iterator[Line]:
+    for split in SPLITS:
+        yield from _of_split(place, role, of_split(texts, split), split)
+
+
+def _of_split(place: str, role: str, texts: Sequence[Text], split: str) -> Iterator[Line]:
+    yield from (Line(place, role, text.text, split, text.channel) for text in texts)
 
 
 def words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from bench.catalogue.texts import of_split
 from bench.generation.authors import Author
 from bench.generation.everyday import apportioned, everyday_events
 from bench.generation.life import Labels, Life, life_of
-from bench.generation.orders import RECORDS, beside_the_point, choices, without_stake
+from bench.generation.orders import RECORDS, beside_the_point, choices, orders_without_stake
 from bench.generation.placing import Deck
 from bench.generation.recurring import contrast_events, habit_events
 from bench.generation.spec import (
@@ -29,7 +29,7 @@ from bench.generation.spec import (
 )
 
 FIRST_RECORD = 5  # day; the last one stands before the first task
-TRIES = 8  # draws for one record that shows nothing, since two of the same choice would be one too many
+TRIES = 8  # rounds of draws for records that show nothing, since two of the same choice would be one too many
 
 
 def make_history(
@@ -56,7 +56,7 @@ def make_history(
     signal += [event for habit in persona.habits for event in habit_events(catalogue, habit, life)]
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
     apart = life.apart(Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
-    events = signal + _noise_events(catalogue, persona, signal, noise, apart)
+    events = signal + _noise_events(catalogue, size, persona, signal, noise, apart)
     worded = [
         EventSpec(
             e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why
@@ -128,23 +128,19 @@ def _records(catalogue: Catalogue, persona: PersonaSpec, order: Order, life: Lif
         yield from _recorded(scenario, day, text, named, life, labels)
 
 
-def _idle_records(catalogue: Catalogue, persona: PersonaSpec, count: int, life: Life) -> list[EventSpec]:
+def _idle_records(catalogue: Catalogue, size: Size, persona: PersonaSpec, count: int, life: Life) -> list[EventSpec]:
     """Up to ``count`` records of the same look on the same days, of choices in which the persona holds nothing."""
-    scenarios = [
-        (scenario, pairs)
-        for domain, data in catalogue.domains.items()
-        for scenario in data.scenarios.values()
-        if (pairs := without_stake(scenario, domain, persona))
-    ]
     events: list[EventSpec] = []
     named_before: set[tuple[str, str]] = set()
-    for _ in range(TRIES * count if scenarios else 0):
-        scenario, pairs = life.rng.choice(scenarios)
-        text, named = beside_the_point(scenario, pairs, persona.split, life.rng)
-        day, sides = life.rng.randint(FIRST_RECORD, TASKS_FROM_DAY), (named["chosen"], named["passed"])
-        if len(events) < count and sides not in named_before:
-            named_before.add(sides)
-            events += _recorded(scenario, day, text, named, life)
+    for _ in range(TRIES):
+        # As often of one scenario and pair as of another as records that show something are.
+        for order in orders_without_stake(catalogue, persona, size.room, life.rng):
+            scenario = catalogue.scenario(order.scenario)
+            text, named = beside_the_point(scenario, set(order.pair), persona.split, life.rng)
+            day, sides = life.rng.randint(FIRST_RECORD, TASKS_FROM_DAY), (named["chosen"], named["passed"])
+            if len(events) < count and sides not in named_before:
+                named_before.add(sides)
+                events += _recorded(scenario, day, text, named, life)
     return events
 
 
@@ -201,7 +197,7 @@ def _one_telling(cues: StateCues, deck: Deck) -> StateCues:
 
 
 def _noise_events(
-    catalogue: Catalogue, persona: PersonaSpec, signal: Sequence[EventSpec], noise: float, life: Life
+    catalogue: Catalogue, size: Size, persona: PersonaSpec, signal: Sequence[EventSpec], noise: float, life: Life
 ) -> list[EventSpec]:
     """A quarter distractors that look like cues, records that look like those of choices and of habits, and the rest.
 
@@ -213,8 +209,8 @@ def _noise_events(
     events: list[EventSpec] = []
     for distractor, labels in _distractors(catalogue, persona, count // 4, life.deck):
         events += life.event(life.rng.randint(2, DAYS - 2), distractor, "distractor", labels)
-    events += _idle_records(catalogue, persona, idle, life)
-    events += contrast_events(catalogue, persona, alike // 2, life)
+    events += _idle_records(catalogue, size, persona, idle, life)
+    events += contrast_events(catalogue, persona, alike, life)
     taken = Counter(event.channel for event in events)
     wanted = apportioned(count, Counter(event.channel for event in signal))
     open_ = {channel: max(0, wanted[channel] - taken[channel]) for channel in wanted}

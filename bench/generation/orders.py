@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from random import Random
 
@@ -71,20 +71,27 @@ def choices(catalogue: Catalogue, order: Order, traits: Mapping[str, Trait], rng
         yield {"chosen": "; ".join(chosen), "passed": "; ".join(passed)}
 
 
-def without_stake(scenario: Scenario, domain: str, persona: PersonaSpec) -> list[tuple[str, str]]:
-    """Pairs of which the persona holds nothing at any time, so that whatever a record of them names tells nothing.
+def orders_without_stake(catalogue: Catalogue, persona: PersonaSpec, room: int, rng: Random) -> list[Order]:
+    """Orders that somebody else might have, as frequent as they are drawn, of pairs of which the persona holds nothing.
 
-    Records that named only what somebody does not hold would leave what they do hold by exclusion.
+    Whatever a record of them names tells nothing; records that named only what somebody does not hold would leave what
+    they do hold by exclusion.
     """
-    pairs = contestable(scenario, domain, persona.split)
-    return [pair for pair in pairs if not any(_is_held(persona, dimension) for dimension in pair)]
+    drawn = (
+        order
+        for domain, data in catalogue.domains.items()
+        for order in draw_orders(domain, data, persona.split, room, rng)
+    )
+    found = [order for order in drawn if not any(_is_held(persona, dimension) for dimension in order.pair)]
+    rng.shuffle(found)
+    return found
 
 
 def beside_the_point(
-    scenario: Scenario, pairs: Sequence[tuple[str, str]], split: str, rng: Random
+    scenario: Scenario, pair: set[str], split: str, rng: Random
 ) -> tuple[ChoiceRecord, dict[str, str]]:
-    """A record about one of the ``pairs``, with any two options of each."""
-    options = _options(scenario, set(rng.choice(pairs)))
+    """A record about the ``pair``, with any two options of each."""
+    options = _options(scenario, pair)
     drawn = {d: rng.sample(list(found), 2) for d, found in options.items()}
     sides = ("; ".join(options[d][drawn[d][side]] for d in options) for side in (0, 1))
     texts = of_split(scenario.items.record if scenario.items else (), split)

@@ -58,7 +58,7 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     traits, orders = list[Trait](), list[Order]()
     for domain in domains:
         data = catalogue.domains[domain]
-        drawn = draw_orders(domain, data, split, size.dimensions - 2, rng)
+        drawn = draw_orders(domain, data, split, size.room, rng)
         within = {dimension for order in drawn for dimension in order.pair}
         for position, dimension in enumerate(ordered(tuple(data.dimensions.values()), drawn, size.dimensions, rng)):
             reference = f"{domain}.{dimension.slug}"

@@ -164,6 +164,11 @@ class Size:
     states: int
     tasks: int
 
+    @property
+    def room(self) -> int:
+        """How many of a domain's active dimensions may be in orders: one drifts and one hangs on a condition."""
+        return self.dimensions - 2
+
 
 def size_of(name: str) -> Size:
     """``tiny``, ``starter``, ``full`` or a number of personas. Raises ValueError naming what is allowed."""

@@ -9,26 +9,9 @@ from decimal import Decimal
 
 from django.db.models import Prefetch
 
+from bench.generation.validity.record import Record
 from bench.models import Checkpoint, CheckpointKind, Dataset, Dimension, Event, Persona, Split, Task
 from bench.reader.knowledge import catalogue
-
-SHOWING = frozenset({"cue", "condition", "drift"})  # roles of texts that show a value
-TELLING = SHOWING | {"against"}  # and of those that rule one out
-SILENT = frozenset({"everyday", "distractor"})  # roles of texts that show nothing
-
-
-@dataclass(frozen=True)
-class Record:
-    """An event and its label."""
-
-    persona: str
-    split: str
-    at: datetime
-    channel: str
-    text: str
-    role: str
-    dimension: str = ""
-    value: str = ""
 
 
 @dataclass(frozen=True)

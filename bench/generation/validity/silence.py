@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from bench.generation.validity.content import Content, Question, Record
+from bench.generation.validity.content import Content, Question
+from bench.generation.validity.record import Record
 from bench.generation.validity.shortcut import Shortcut, guess
 
 

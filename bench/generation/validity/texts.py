@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 from bench.catalogue.words import content_stems
-from bench.generation.validity.content import SHOWING, SILENT, Content, Record
+from bench.generation.validity.content import Content
+from bench.generation.validity.record import SHOWING, SILENT, Record
 from bench.generation.validity.shortcut import Credit, Shortcut, share
 from bench.models import Split
 

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.generation.habits import agrees
-from bench.generation.validity.content import TELLING, Content, Question, Record, TypedQuestion
+from bench.generation.validity.content import Content, Question, TypedQuestion
+from bench.generation.validity.record import TELLING, Record
 from bench.generation.validity.shortcut import Credit, Shortcut, guess, share
 from bench.generation.validity.word_reader import WordReader, best, learn_each, words
 from bench.models import Split

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from bench.generation.validity.content import Content, Question, Record
+from bench.generation.validity.content import Content, Question
+from bench.generation.validity.record import Record
 from bench.generation.validity.shortcut import Shortcut
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
