@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from annotation.models import Assignment, DraftGrade
 from annotation.queue import hold
 from annotation.transcript import part_named, transcript
 from bench.grading.store import append_verdicts, score_trajectories
 from bench.grading.types import VerdictSource, VerdictValue
-from bench.models import Checkpoint, Verdict
+from bench.models import Checkpoint, Event, Verdict
 
 COMMENT_CHARS = 2000
 GRADES = ("", *(value.value for value in VerdictValue))  # "" takes a grade back
@@ -64,7 +64,8 @@ class Line:
 
 def rubric(assignment: Assignment) -> list[Line]:
     """Every checkpoint of the trajectory in order, with gold evidence prefetched and the draft beside it."""
-    return _lines(assignment, checkpoints(assignment).prefetch_related("evidence"))
+    evidence = Prefetch("evidence", Event.objects.order_by("position"))  # all of one persona
+    return _lines(assignment, checkpoints(assignment).prefetch_related(evidence))
 
 
 def drafted(assignment: Assignment) -> list[Line]:

@@ -15,6 +15,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from annotation.models import Assignment, Place, SetAside
 
 LEASE = timedelta(minutes=30)
+FRESH = timedelta(minutes=1)  # after a lease was taken or extended, a page need not extend it
 AT_ONCE = 50  # places that one look finds where all are being taken
 
 
@@ -121,6 +122,12 @@ def hold(*, assignment: Assignment, now: datetime) -> bool:
         moment = Assignment.objects.values_list("committed_at", flat=True).get(pk=assignment.pk)
         raise AlreadySubmitted(f"You submitted this trajectory at {moment:%H:%M:%S}.")
     return seat is _Seat.HELD
+
+
+def just_leased(*, assignment: Assignment, now: datetime) -> bool:
+    """As it was read, the rater holds the place and the lease has hardly begun."""
+    ends_late = assignment.lease_until > now + LEASE - FRESH
+    return assignment.seated and assignment.committed_at is None and ends_late
 
 
 class _Seat(Enum):

@@ -36,6 +36,9 @@ class Passage:
     text: str
 
 
+Groups = tuple[tuple[str, tuple[Passage, ...]], ...]  # each with a title
+
+
 @dataclass(frozen=True, slots=True)
 class LookUp:
     """One tool call; ``part`` is its tool. ``columns`` and ``rows``: items that came back; ``answer``: what else."""
@@ -88,23 +91,31 @@ def transcript(trajectory: Trajectory) -> Transcript:
     )
 
 
-def parts(read: Transcript, events: Iterable[Event] = ()) -> list[tuple[str, tuple[Passage, ...]]]:
-    """All that a comment on one checkpoint can point at, in groups with a title. ``events``: its evidence."""
-    groups = [
+def parts(read: Transcript) -> Groups:
+    """All that any comment on the trajectory can point at."""
+    return _short(
         ("Request", (read.request,)),
         ("Look-ups", tuple(look_up.part for look_up in read.look_ups)),
         *(("Call", (call.part, *call.arguments)) for call in read.calls),
         *((f"{call.item} is", call.item_fields) for call in read.calls),
         ("Text", tuple(part for paragraph in read.paragraphs for line in paragraph for part in line)),
-        ("Evidence", tuple(map(event_part, events))),
-    ]
-    short = [(title, tuple(part for part in found if len(part.name) <= NAME_CHARS)) for title, found in groups]
-    return [(title, found) for title, found in short if found]
+    )
+
+
+def evidence_parts(events: Iterable[Event]) -> Groups:
+    """What a comment on one checkpoint can point at beside them: its evidence."""
+    return _short(("Evidence", tuple(map(event_part, events))))
+
+
+def _short(*groups: tuple[str, tuple[Passage, ...]]) -> Groups:
+    short = ((title, tuple(part for part in found if len(part.name) <= NAME_CHARS)) for title, found in groups)
+    return tuple((title, found) for title, found in short if found)
 
 
 def part_named(name: str, read: Transcript, events: Iterable[Event] = ()) -> Passage | None:
     """The part of that name, or None where there is none of it."""
-    return next((part for _, group in parts(read, events) for part in group if part.name == name), None)
+    groups = (*parts(read), *evidence_parts(events))
+    return next((part for _, group in groups for part in group if part.name == name), None)
 
 
 def event_part(event: Event) -> Passage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from annotation.transcript import Passage, event_part
+from annotation.transcript import Groups, Passage, event_part
 from bench.models import Event
 from bench.pages import numbers
 
@@ -49,8 +50,9 @@ def points_at(anchor: Passage, owner: str = "") -> SafeString:
 
 
 @register.simple_tag
-def part_options(groups: Iterable[tuple[str, Iterable[Passage]]], chosen: str = "") -> SafeString:
-    """The parts as options of a select, by group. In Python, since a page has hundreds of them."""
+@lru_cache(maxsize=16)  # may hold long texts
+def part_options(groups: Groups, chosen: str = "") -> SafeString:
+    """The parts as options of a select, by group. In Python and once, since a page shows hundreds several times."""
     return format_html_join(
         "\n",
         '<optgroup label="{}">{}</optgroup>',

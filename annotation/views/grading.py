@@ -29,9 +29,9 @@ from annotation.grading import (
     submit,
 )
 from annotation.models import Assignment
-from annotation.queue import AlreadySubmitted, hold, set_aside, take_next
+from annotation.queue import AlreadySubmitted, hold, just_leased, set_aside, take_next
 from annotation.reveal import NotYet, compared
-from annotation.transcript import parts, transcript
+from annotation.transcript import evidence_parts, parts, transcript
 from bench.access import may_annotate, require
 from bench.asked import number
 from bench.models import Checkpoint
@@ -55,7 +55,7 @@ def grade(request: HttpRequest, pk: int) -> HttpResponse:
         return _submit(request, own_assignment(request, pk, *TO_SUBMIT), now)
     assignment = own_assignment(request, pk, *TO_READ)
     try:
-        holds = hold(assignment=assignment, now=now)
+        holds = just_leased(assignment=assignment, now=now) or hold(assignment=assignment, now=now)
     except AlreadySubmitted:
         return redirect("reveal", pk=pk)
     return _page(request, assignment, error=None if holds else PlaceTaken())
@@ -134,7 +134,8 @@ def _drawn(
     context = {
         "assignment": assignment,
         **_progress(lines),
-        "lines": [(line, parts(read, line.checkpoint.evidence.all())) for line in lines],
+        "lines": [(line, evidence_parts(line.checkpoint.evidence.all())) for line in lines],
+        "parts": parts(read),
         "transcript": read,
         "open_id": _open(request, lines, missing),
         "missing": missing,

@@ -21,7 +21,8 @@ from bench.perf.measure import Row, reference_s
 from bench.perf.site import PASSWORD, Port, graded_site
 
 RATERS = 50
-ACTIONS = ("login", "queue", "next", "save", "autosave", "submit")
+STORED, AFTER, BOTH = "submit", "the page after submit", "submit and the page after it"
+ACTIONS = ("login", "queue", "next", "save", "autosave", STORED, AFTER, BOTH)
 BUSY_PAUSE_S = 2.0  # who is told that too many sign in tries again after this
 GRADES = ("pass", "fail")
 
@@ -62,29 +63,45 @@ class Book:
 
 
 class Browser:
-    """One person's connection and cookies. Follows redirects; any answer but 200 and 204 is an error."""
+    """One person's connection and cookies. An answer but 200, 204 and a redirect is an error."""
 
     def __init__(self, port: Port) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self._cookies: dict[str, str] = {}
 
     def get(self, path: str) -> tuple[str, str]:
-        return self._follow("GET", path, None, {})
-
-    def post(self, path: str, fields: dict[str, str], *, htmx: bool = False) -> tuple[str, str]:
-        headers = {"Content-Type": "application/x-www-form-urlencoded", "X-CSRFToken": self._cookies["csrftoken"]}
-        return self._follow("POST", path, urlencode(fields), headers | ({"HX-Request": "true"} if htmx else {}))
-
-    def _follow(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[str, str]:
         """The address where it ended, and the page there."""
         for _ in range(5):
-            status, location, text = self._ask(method, path, body, headers)
-            if status not in (301, 302, 303):
-                break
-            method, path, body, headers = "GET", location, None, {}
+            location, text = self._sent("GET", path, None, {})
+            if not location:
+                return path, text
+            path = location
+        raise ValueError(f"{path} redirects for ever")
+
+    def post(self, path: str, fields: dict[str, str], *, htmx: bool = False) -> tuple[str, str]:
+        """The same after the redirects that follow."""
+        location, text = self._posted(path, fields, htmx=htmx)
+        return self.get(location) if location else (path, text)
+
+    def redirected(self, path: str, fields: dict[str, str]) -> str:
+        """The address that the answer names; nothing is read from there."""
+        location, text = self._posted(path, fields, htmx=False)
+        if not location:
+            raise ValueError(f"POST {path} answered with a page instead of a redirect: {text[:300]}")
+        return location
+
+    def _posted(self, path: str, fields: dict[str, str], *, htmx: bool) -> tuple[str, str]:
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "X-CSRFToken": self._cookies["csrftoken"]}
+        return self._sent("POST", path, urlencode(fields), headers | ({"HX-Request": "true"} if htmx else {}))
+
+    def _sent(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[str, str]:
+        """Where it redirects to, "" for nowhere, and the page."""
+        status, location, text = self._ask(method, path, body, headers)
+        if status in (301, 302, 303):
+            return location, text
         if status not in (200, 204):
             raise Unexpected(status, f"{method} {path} answered {status}: {text[:300]}")
-        return path, text
+        return "", text
 
     def _ask(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[int, str, str]:
         cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
@@ -111,7 +128,8 @@ class Unexpected(ValueError):
 def raters(say: Callable[[str], None]) -> Iterator[Row]:
     """Sign in, open the queue, take the next, save each grade, type a comment, submit and get the next.
 
-    p50 and p95 of each as the rater waits for it, redirects followed. Everything is new: the database, the site.
+    p50 and p95 of each as the rater waits for it, redirects followed. A submit stores and scores, takes the next place
+    and names its address; the page there is a row of its own, and so are both together. The database and the site are new.
     """
     reference = reference_s()
     for pace in (HUMAN, FAST):
@@ -160,12 +178,20 @@ def _rate(port: Port, number: int, pace: Pace, book: Book, until: float) -> None
             if nth == 0:
                 with book.timed("autosave"):
                     browser.post(save, {f"comment-{checkpoint}": "It says so in the second sentence."}, htmx=True)
-        with book.timed("submit"):
-            path, page = browser.post(path.split("?")[0], shown)
+        path, page = _submit(browser, book, path, shown)
         if "/reveal/" in path:
             raise ValueError("nothing is left to grade; the site was filled with too little for this pace")
         with book.timed("queue"):
             browser.get("/annotate/")
+
+
+def _submit(browser: Browser, book: Book, path: str, shown: dict[str, str]) -> tuple[str, str]:
+    """Address and page of what is graded next."""
+    with book.timed(BOTH):
+        with book.timed(STORED):
+            following = browser.redirected(path.split("?")[0], shown)
+        with book.timed(AFTER):
+            return browser.get(following)
 
 
 def _sign_in(browser: Browser, number: int, book: Book) -> None:
