@@ -9,12 +9,13 @@ from datetime import timedelta
 from math import gcd
 from random import Random
 
-from bench.catalogue import Catalogue, Dimension, Person, State, Text, Value
+from bench.catalogue import Catalogue, Dimension, Person, Scenario, State, Text, Value
 from bench.catalogue.facts import Fact
+from bench.catalogue.load import DomainData
 from bench.catalogue.schema import tells_the_end
 from bench.catalogue.texts import of_split
 from bench.generation.habits import draw_habits
-from bench.generation.orders import draw_orders, ordered
+from bench.generation.orders import contestable, draw_orders, ordered
 from bench.generation.people import draw_person
 from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, Order, PersonaSpec, Size, StatePeriod, Trait
 
@@ -57,7 +58,7 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     own = living(person, split)
     traits, orders = list[Trait](), list[Order]()
     for domain in domains:
-        data = catalogue.domains[domain]
+        data = _lived(domain, catalogue.domains[domain], split, size, rng)
         drawn = draw_orders(domain, data, split, size.room, rng)
         within = {dimension for order in drawn for dimension in order.pair}
         for position, dimension in enumerate(ordered(tuple(data.dimensions.values()), drawn, size.dimensions, rng)):
@@ -80,6 +81,23 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     )
     states = _states(catalogue, size, persona, rng)
     return replace(persona, states=states, habits=draw_habits(catalogue, persona, rng))
+
+
+def _lived(domain: str, data: DomainData, split: str, size: Size, rng: Random) -> DomainData:
+    """The part of a domain that comes up in the persona's year: scenarios as drawn, until they fill its dimensions.
+
+    In a large domain preferences drawn from everywhere would leave hardly a scenario with enough of them. Scenarios in
+    which two preferences can pull apart come first, since the others can be asked as well with what these show.
+    """
+    scenarios, asked = dict[str, Scenario](), set[str]()
+    drawn = rng.sample(list(data.scenarios), len(data.scenarios))
+    for slug in sorted(drawn, key=lambda slug: not contestable(data.scenarios[slug], domain, split)):
+        if len(asked) >= size.dimensions:
+            break
+        scenarios[slug] = data.scenarios[slug]
+        asked |= {d for d in data.scenarios[slug].dimensions if d.startswith(f"{domain}.")}
+    dimensions = {slug: one for slug, one in data.dimensions.items() if f"{domain}.{slug}" in asked}
+    return replace(data, scenarios=scenarios, dimensions=dimensions)
 
 
 def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:
