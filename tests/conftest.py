@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from bench.catalogue import Catalogue, load_catalogue
+
 _OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 _PATIENCE_S = 5
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    return load_catalogue()
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,7 +105,15 @@ class Catalogue:
 
 
 def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Catalogue:
-    """Load and check. Raises CatalogueError with every fault found, not only the first."""
+    """Load and check. Raises CatalogueError with every fault found, not only the first.
+
+    Files that a process has read before and that are still the same are not read again.
+    """
+    return _load(root, domains, _data_version(root))
+
+
+@lru_cache(maxsize=2)
+def _load(root: Path, domains: tuple[str, ...], data_version: str) -> Catalogue:
     reader = _Reader(root)
     complete = domains == DOMAINS
     conditions = {c.slug: c for c in reader.list_of(ContextCondition, "conditions.yaml")}
@@ -117,7 +126,7 @@ def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Cat
         everyday=reader.list_of(Text, "everyday.yaml") if complete else (),
         routines=reader.folder(Routine, "people/routines") if complete else {},
         changes=reader.folder(LifeChange, "people/changes") if complete else {},
-        data_version=_data_version(root),
+        data_version=data_version,
     )
     missing = [slug for slug in domains if not (root / slug).is_dir()]
     reader.faults += [f"{root.name}/{slug}: this domain's folder is missing" for slug in missing]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import lru_cache
 
 import Stemmer
 from bm25s.stopwords import STOPWORDS_EN_PLUS
@@ -31,7 +32,12 @@ def holds_phrase(text: str, phrase: str) -> bool:
     return bool(sought) and any(told[i : i + len(sought)] == sought for i in range(len(told)))
 
 
+@lru_cache(maxsize=4096)  # each cue of a value is compared with all its others
+def all_stems(text: str) -> frozenset[str]:
+    return frozenset(_stemmer().stemWords(_WORD.findall(text.lower())))
+
+
 def similarity(first: str, second: str) -> float:
     """Jaccard overlap of all word stems, 0..1."""
-    a, b = (frozenset(_stemmer().stemWords(_WORD.findall(t.lower()))) for t in (first, second))
+    a, b = all_stems(first), all_stems(second)
     return len(a & b) / len(a | b) if a | b else 1.0

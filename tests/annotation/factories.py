@@ -30,6 +30,7 @@ from bench.models import (
     Verdict,
 )
 from bench.texts import text_sha256
+from tests.kept import start_from
 
 AS_OF = datetime(2025, 3, 14, 18, 30, tzinfo=UTC)
 PANEL = ("judge-north", "judge-east", "judge-south")
@@ -67,6 +68,11 @@ def make_cast() -> dict[str, object]:
 
 def make_run(*, methods: Sequence[str] = METHODS, personas: int = 2, humans_required: int = 2) -> Run:
     """Every unit acted and was graded: all checkpoints pass by rule or by three judges."""
+    key = ("make_run", tuple(methods), personas, humans_required)
+    return start_from(key, lambda: _make_run(methods, personas, humans_required))
+
+
+def _make_run(methods: Sequence[str], personas: int, humans_required: int) -> Run:
     dataset = Dataset.objects.create(
         name="small", version=1, sha256="0" * 64, seed=7, size="2", noise=0.3, author="procedural",
         data_version="1", complete=True,

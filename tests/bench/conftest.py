@@ -9,19 +9,21 @@ import pytest
 from django.conf import settings
 
 from bench import redis_server
-from bench.catalogue import Catalogue, load_catalogue
+from bench.catalogue import Catalogue
 from bench.catalogue.store import store_catalogue
-from bench.generation.build import Recipe, build_dataset
+from bench.generation.build import Recipe, build_dataset, generate
+from bench.generation.spec import PersonaSpec
 from bench.models import Dataset
 from bench.runs import calls
 from iba_site import services
 from tests.agents.support import python_server
 from tests.bench.live import Ledger, Worker, database_url, ledger_before
+from tests.kept import start_from
 
 
 @pytest.fixture(scope="session")
-def catalogue() -> Catalogue:
-    return load_catalogue()
+def starter(catalogue: Catalogue) -> list[PersonaSpec]:
+    return generate(catalogue, Recipe("starter", "starter", seed=1))
 
 
 @pytest.fixture(scope="session")
@@ -35,8 +37,15 @@ def silent(text: str) -> None:
 
 @pytest.fixture
 def tiny(db: None, catalogue: Catalogue, embeddings: None) -> Dataset:
-    store_catalogue(catalogue)
-    return build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=silent)
+    return tiny_of(catalogue)
+
+
+def tiny_of(catalogue: Catalogue) -> Dataset:
+    def make() -> Dataset:
+        store_catalogue(catalogue)
+        return build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=silent)
+
+    return start_from("tiny", make)
 
 
 @pytest.fixture(scope="session")

@@ -21,14 +21,10 @@ from bench.reader.orders import heard, insisted, orders_in, said
 from bench.reader.view import note, noted
 from bench.reader.words import told
 from bench.runs.rehearsal import play
+from tests.kept import start_from
 
 GATE = "contested preferences that records do not settle, or that something else does"
 PAIR = ("travel.transport", "travel.quiet_zone")
-
-
-@pytest.fixture(scope="module")
-def starter(catalogue: Catalogue) -> list[PersonaSpec]:
-    return generate(catalogue, Recipe("starter", "starter", seed=1))
 
 
 Asked = tuple[PersonaSpec, TaskSpec, CheckpointSpec, Order]
@@ -163,9 +159,12 @@ def test_a_preference_gives_way_only_where_nothing_meets_both():
 
 @pytest.fixture
 def dataset(db: None, catalogue: Catalogue) -> Dataset:
-    store_catalogue(catalogue)
-    recipe = Recipe("contested", "tiny", seed=7)
-    return write_dataset(recipe, catalogue, generate(catalogue, recipe))
+    def make() -> Dataset:
+        store_catalogue(catalogue)
+        recipe = Recipe("contested", "tiny", seed=7)
+        return write_dataset(recipe, catalogue, generate(catalogue, recipe))
+
+    return start_from("contested", make)
 
 
 def asked_of(dataset: Dataset) -> list[Checkpoint]:

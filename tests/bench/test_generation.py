@@ -25,11 +25,6 @@ from bench.models import Dataset, Event, EventLabel, Task
 from bench.runs.world import PAGE
 
 
-@pytest.fixture(scope="session")
-def starter(catalogue: Catalogue) -> list[PersonaSpec]:
-    return generate(catalogue, Recipe("starter", "starter", seed=1))
-
-
 def test_the_same_seed_gives_the_same_sha256_and_another_seed_another(catalogue: Catalogue):
     first, again, other = (digest(generate(catalogue, Recipe("t", "tiny", seed=s))) for s in (3, 3, 4))
     assert first == again

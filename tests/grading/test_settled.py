@@ -8,23 +8,22 @@ from collections.abc import Iterable
 import pytest
 
 from agents.contract import Evidence
-from bench.catalogue import Catalogue, load_catalogue
+from bench.catalogue import Catalogue
 from bench.catalogue.store import store_catalogue
 from bench.generation.build import Recipe, generate, write_dataset
 from bench.grading.settled import settled_share
 from bench.models import Checkpoint, Dataset, Event, Task
-
-
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load_catalogue()
+from tests.kept import start_from
 
 
 @pytest.fixture
 def dataset(db: None, catalogue: Catalogue) -> Dataset:
-    store_catalogue(catalogue)
-    recipe = Recipe("settled", "tiny", seed=7)
-    return write_dataset(recipe, catalogue, generate(catalogue, recipe))
+    def make() -> Dataset:
+        store_catalogue(catalogue)
+        recipe = Recipe("settled", "tiny", seed=7)
+        return write_dataset(recipe, catalogue, generate(catalogue, recipe))
+
+    return start_from("settled", make)
 
 
 def preferences(task: Task) -> list[Checkpoint]:

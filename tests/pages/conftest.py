@@ -25,6 +25,7 @@ from bench.models import (
 from bench.runs.launch import plan_run, start
 from bench.runs.spec import RunSpec
 from bench.texts import text_sha256
+from tests.kept import start_from
 from tests.pages.acting import act_out
 
 HOSTILE = '<script>alert("x")</script>'
@@ -160,15 +161,22 @@ def trajectory_of(run: Run, method: str, kind: str = "call_api") -> Trajectory:
 
 
 @pytest.fixture
-def dataset(db):
-    return make_dataset()
+def dataset(db, request):
+    return _as_far_as(request).dataset if "running" in request.fixturenames else start_from("dataset", make_dataset)
 
 
 @pytest.fixture
 def running(dataset):
-    return make_run(dataset)
+    return Run.objects.get()
 
 
 @pytest.fixture
 def finished(running):
-    return finish(running)
+    return running
+
+
+def _as_far_as(request: pytest.FixtureRequest) -> Run:
+    """The run of the world, finished where the test asks for that."""
+    if "finished" in request.fixturenames:
+        return start_from("finished", lambda: finish(make_run(make_dataset())))
+    return start_from("running", lambda: make_run(make_dataset()))

@@ -5,19 +5,15 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from bench.catalogue import load_catalogue
-from bench.catalogue.store import store_catalogue
-from bench.generation.build import Recipe, build_dataset
 from iba_site import services
+from tests.bench.conftest import tiny_of
 from tests.site.external.support import bearer
 
 
 @pytest.fixture
-def client(live_server):
+def client(live_server, catalogue):
     services.ensure("embeddings", "offline")
-    catalogue = load_catalogue()
-    store_catalogue(catalogue)
-    build_dataset(catalogue, Recipe("tiny", "tiny", seed=7), say=lambda text: None)
+    tiny_of(catalogue)
     user = User.objects.create_user("admin")
     user.groups.set([Group.objects.get(name="admin")])
     with httpx.Client(base_url=live_server.url, headers=bearer(), timeout=60) as found:
