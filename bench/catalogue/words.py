@@ -10,6 +10,8 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_ANY_WORD = re.compile(r"\w+")
+_ARTICLES = frozenset({"a", "an", "the"})
 _STOP = frozenset(STOPWORDS_EN_PLUS)
 _local = threading.local()
 
@@ -24,6 +26,12 @@ def content_stems(text: str) -> frozenset[str]:
     """Stems of the words that carry meaning, three letters or longer."""
     words = [w for w in _WORD.findall(text.lower()) if len(w) > 2 and w not in _STOP]
     return frozenset(_stemmer().stemWords(words))
+
+
+def stems(text: str) -> list[str]:
+    """Stems of all words and numbers but articles, in their order."""
+    words: list[str] = [word for word in _ANY_WORD.findall(text.lower()) if word not in _ARTICLES]
+    return list(_stemmer().stemWords(words))
 
 
 def holds_phrase(text: str, phrase: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agents.contract import JSON
 from bench.reader import typed
 from bench.reader.faults import pick
-from bench.reader.knowledge import DAY, Asked, named_day, sentence, wording
+from bench.reader.knowledge import DAY, Asked, fill, named_day, sentence, wording
 from bench.reader.orders import insisted
 from bench.reader.view import View
 
@@ -188,10 +188,6 @@ def option_line(view: View, dimension: str, value: str) -> str:
     if view.asked is None:
         return sentence(dimension, value)
     return f"{sentence(dimension, value)} {fill(wording(view.asked.scenario, dimension, value), view.asked.words)}"
-
-
-def fill(text: str, words: Mapping[str, str]) -> str:
-    return re.sub(r"\{(\w+)(?::\w+)?\}", lambda match: words.get(match[1], match[0]), text)
 
 
 def notes_on(view: View) -> list[str]:

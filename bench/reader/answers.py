@@ -229,7 +229,8 @@ def _serves(view: View, draft: str, dimension: str) -> set[str]:
     if view.asked and view.asked.scenario.action == "call_api":
         said = {value: wording(view.asked.scenario, dimension, value) for value in view.offered(dimension)}
         return {value for value, text in said.items() if text.casefold() in draft.casefold()}
-    return served(draft, dimension, view.dimensions)
+    scenario, words = (view.asked.scenario, view.asked.words) if view.asked else (None, {})
+    return served(draft, dimension, scenario, words)
 
 
 def _where(view: View, dimension: str) -> str:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
 from agents.contract import JSON
+from bench.catalogue import Scenario
+from bench.catalogue.words import content_stems
 from bench.reader import typed
 from bench.reader.faults import Dials, draw
-from bench.reader.knowledge import Option, catalogue, template
+from bench.reader.knowledge import catalogue, template
 from bench.reader.prompt import Prompt
-from bench.reader.words import served, words
+from bench.reader.words import SENTENCE, clauses, served
 
-_ADDRESSES = re.compile(
-    r"\b(?:judges?|graders?|annotators?|verdicts?|rubric|checkpoints?|candidate|evaluat\w+|instructions?|system)\b"
-    r"|\b(?:answer|reply|return|output|say|said|grade\w*|marks?|vote)\b.{0,30}\b(?:pass(?:es|ed)?|marks)\b|<\||\bk\d+\b|\bgold\b|#\s*answer",
-    re.IGNORECASE,
-)
+_AT_MOST = re.compile(r"\b(?:at most|or less)\b")
+_AMOUNT = re.compile(r"\b\d+(?:\.\d+)?\b(?![:.]\d)")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A checkpoint of a text: its pattern, and of a preference the option that it asks for."""
+
+    pattern: re.Pattern[str]
+    scenario: Scenario
+    dimension: str = ""
+    value: str = ""
 
 
 def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
@@ -32,40 +42,56 @@ def verdicts(prompt: Prompt, judge: str, dials: Dials) -> list[JSON]:
 
 
 def _candidate(body: str) -> str:
-    """What stands between the two lines that carry the same mark, without what speaks to the judge."""
+    """What stands between the two lines that carry the same mark."""
     lines = body.strip().splitlines()
     marks = re.findall(r"[0-9a-f]{8,}", lines[0]) if lines else []
     ends = [number for number, line in enumerate(lines) if number and marks and marks[-1] in line]
-    inside = lines[1 : ends[-1]] if ends else lines
-    return "\n".join(line for line in inside if not _ADDRESSES.search(line))
+    return "\n".join(lines[1 : ends[-1]] if ends else lines)
 
 
-def _right(point: str, candidate: str) -> tuple[bool, str]:
+def _right(text: str, candidate: str) -> tuple[bool, str]:
     """A preference: the text serves this option and no other. Anything else: what the request fixes is in the text."""
-    if (typed_answer := typed.judged(point, candidate)) is not None:
+    if (typed_answer := typed.judged(text, candidate)) is not None:
         return typed_answer
-    for pattern, option, among in _points():
-        match = pattern.fullmatch(point)
-        if match and option:
-            found = served(candidate, option[0], among)
-            labels = [catalogue().dimension(option[0]).value(value).label for value in sorted(found)]
-            return found == {option[1]}, f"Here the text speaks for {' and '.join(labels) or 'nothing'}."
+    for point in _points():
+        match = point.pattern.fullmatch(text)
+        if match and point.dimension:
+            found = served(candidate, point.dimension, point.scenario, match.groupdict())
+            labels = [catalogue().dimension(point.dimension).value(value).label for value in sorted(found)]
+            return found == {point.value}, f"Here the text speaks for {' and '.join(labels) or 'nothing'}."
         if match and match.groupdict():
-            fixed = frozenset().union(*(words(text) for text in match.groupdict().values()))
-            return fixed <= words(candidate), f"Looked for {', '.join(match.groupdict().values())}."
-    wanted = words(point)
-    shared = len(wanted & words(candidate))
-    return 2 * shared > len(wanted), f"{shared} of its {len(wanted)} words stand in the text."
+            return _has_fixed(text, [*match.groupdict().values()], candidate)
+        if match:
+            others = " ".join(other for other in point.scenario.checkpoints if other != text)
+            shared = (content_stems(text) - content_stems(others)) & content_stems(candidate)
+            return bool(shared), f"Of its own words the text has {', '.join(sorted(shared)) or 'none'}."
+    wanted = content_stems(text)
+    known = wanted & content_stems(candidate)
+    return 2 * len(known) > len(wanted), f"{len(known)} of its {len(wanted)} words stand in the text."
+
+
+def _has_fixed(text: str, fixed: list[str], candidate: str) -> tuple[bool, str]:
+    """Whether the candidate has what a checkpoint fixes, or an amount within it where that is the most allowed."""
+    why = f"Looked for {', '.join(fixed)}."
+    if not _AT_MOST.search(text):
+        return all(_words(said) <= _words(candidate) for said in fixed), why
+    near = [part for part in SENTENCE.split(candidate) if content_stems(part) & content_stems(text)]
+    amounts = [float(amount) for part in near for amount in _AMOUNT.findall(part)]
+    return bool(amounts) and max(amounts) <= min(map(float, fixed)), why
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for clause in clauses(text) for word in clause)
 
 
 @cache
-def _points() -> list[tuple[re.Pattern[str], Option | None, tuple[str, ...]]]:
-    """Every checkpoint of a text: a pattern, its option, and the dimensions of its scenario."""
+def _points() -> list[Point]:
+    """Every checkpoint of a text."""
     scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.preferences]
     wanted = [
-        (template(text, s), (dimension, value), s.dimensions)
+        Point(template(text, s), s, dimension, value)
         for s in scenarios
         for dimension, wordings in s.preferences.items()
         for value, text in wordings.items()
     ]
-    return [*wanted, *((template(text, s), None, s.dimensions) for s in scenarios for text in s.checkpoints)]
+    return [*wanted, *(Point(template(text, s), s) for s in scenarios for text in s.checkpoints)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -101,33 +101,6 @@ def dimensions() -> dict[str, Dimension]:
     return {f"{slug}.{d.slug}": d for slug, data in catalogue().domains.items() for d in data.dimensions.values()}
 
 
-@cache
-def _said() -> dict[Option, tuple[str, ...]]:
-    """Everything that the catalogue says of each option, cues included."""
-    said: dict[Option, list[str]] = {}
-    for reference, dimension in dimensions().items():
-        for value in dimension.values:
-            said[reference, value.slug] = [value.label, value.description, *(cue.text for cue in value.cues)]
-        for condition in dimension.conditions:
-            said[reference, condition.value] += [text.text for text in condition.cues.when]
-            said[reference, condition.otherwise] += [text.text for text in condition.cues.otherwise]
-    for option, text in _wordings():
-        said[option].append(text)
-    return {option: tuple(map(_flat, texts)) for option, texts in said.items()}
-
-
-def said_of(dimension: str, value: str) -> tuple[str, ...]:
-    return _said()[dimension, value]
-
-
-def _wordings() -> Iterator[tuple[Option, str]]:
-    for data in catalogue().domains.values():
-        for scenario in data.scenarios.values():
-            for dimension in scenario.dimensions:
-                for value in sorted(scenario.options(dimension)):
-                    yield (dimension, value), wording(scenario, dimension, value)
-
-
 def wording(scenario: Scenario, dimension: str, value: str) -> str:
     """How the scenario puts a value: its checkpoint, or the option of its tool or of its items."""
     if dimension in scenario.preferences:
@@ -135,6 +108,10 @@ def wording(scenario: Scenario, dimension: str, value: str) -> str:
     decided = [*scenario.decided_parameters.values(), *scenario.decided_fields.values()]
     options = next(one.options for one in decided if one.dimension == dimension)
     return (options or {})[value]
+
+
+def fill(text: str, words: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)(?::\w+)?\}", lambda match: words.get(match[1], match[0]), text)
 
 
 def _flat(text: str) -> str:

@@ -1,34 +1,45 @@
-"""Which options a text speaks for, by what the catalogue says of them.
+"""Which options a text speaks for: those whose authored words stand in it, else those whose everyday words it uses.
 
-The rule for words that are not the reader's own. All that the catalogue says of an option is one document; a sentence
-speaks for the option of the scenario whose document is nearest to it (cosine of tf-idf; a word behind a negation is
-another word), if it shares two words with it and one is of no other option of the dimension. An "or" is a hedge.
+``lexicon.yaml`` says in which words people tell an option. They count where they stand; behind a negation they are
+other words, as in the file. An hour of the clock counts for the option whose wording has it between its own.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 
-from bench.catalogue.words import content_stems
+import yaml
+
+from bench.catalogue import Scenario
+from bench.catalogue.words import content_stems, stems
 from bench.reader import typed
-from bench.reader.knowledge import Option, dimensions, said_of, sentence
+from bench.reader.knowledge import Option, dimensions, fill, sentence, template
 from bench.reader.orders import heard
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|nobody|without|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE)
-_OR = re.compile(r"\b(?:or|either|alternatively)\b|/", re.IGNORECASE)
-_CLAUSE = re.compile(r"[,.:;!?()\n]|\b(?:but|and then|instead)\b", re.IGNORECASE)
+SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_CLAUSE = re.compile(r"[,.:;!?()\n]|\bbut\b")
+_NEGATION = re.compile(r"\b(?:no|not|never|without|neither|nor|cannot)\b|n['’]t\b|\b(?=(?:none|nothing|nobody)\b)")
+_TIME = re.compile(r"\b(\d{1,2})[:.](\d{2})\b")
+_LATER = re.compile(r"\b(?:after|later)\b")
+_MARKS = {  # at the beginning of a line
+    " tickbox ": re.compile(r"^\s*(?:[-*•]\s*)?(?:[☐□]|\[ ?\])", re.MULTILINE),
+    " bullet ": re.compile(r"^\s*[-*•](?=\s)", re.MULTILINE),
+}
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_LONGEST = 6  # words of a term
+
+Term = tuple[str, ...]
 
 
 def told(text: str, among: Sequence[str]) -> list[Option]:
     """The options that a constraint or a note states: those whose own sentence stands in it, else the likeliest one."""
     if heard(text) or typed.heard(text):
         return []
-    own = [(dimension, value) for dimension in among for value in _stated(text, dimension)]
+    own = [(d, v.slug) for d in among for v in dimensions()[d].values if sentence(d, v.slug) in text]
     if own:
         return own
     named = [d for d in among if text.casefold().startswith(f"{dimensions()[d].name.casefold()}:")]
@@ -37,80 +48,91 @@ def told(text: str, among: Sequence[str]) -> list[Option]:
     return best if len(best) == 1 else []
 
 
-def served(text: str, dimension: str, among: Sequence[str]) -> set[str]:
-    """The options of a dimension that a text speaks for, beside the other dimensions it is about."""
-    own = _stated(text, dimension)
+def served(text: str, dimension: str, scenario: Scenario | None, words: Mapping[str, str]) -> set[str]:
+    """The options of a dimension that a text of a scenario speaks for. ``words``: what a request puts into its slots.
+
+    A sentence that says more of another dimension counts only where no other sentence says anything of this one.
+    """
+    wordings = scenario.preferences if scenario and scenario.preferences else {dimension: dict[str, str]()}
+    own = {v.slug for v in dimensions()[dimension].values if " ".join(v.description.split()) in text}
+    own |= {v for v, said in wordings[dimension].items() if scenario and template(said, scenario).search(text)}
     if own:
-        return set(own)
-    options = [(other, value.slug) for other in among for value in dimensions()[other].values]
-    found: set[str] = set()
-    for part in _SENTENCE.split(text):
-        nearest = _nearest(part, options)
-        if nearest and nearest[0] == dimension:
-            pieces = re.split(r",|\bor\b|/", part) if _OR.search(part) else []
-            rivals = {near for piece in pieces if (near := _nearest(piece, options))}
-            found |= {nearest[1], *(value for other, value in rivals if other == dimension)}
+        return own
+    parts = SENTENCE.split(text)
+    heard = {d: _heard(parts, d, {v: fill(said, words) for v, said in found.items()}) for d, found in wordings.items()}
+    clear, faint = set[str](), set[str]()
+    for votes, *every in zip(heard[dimension], *heard.values(), strict=True):
+        most = max(votes.values(), default=0)
+        found = {value for value, count in votes.items() if count == most > 0}
+        if most < max(max(others.values(), default=0) for others in every):
+            faint |= found
+        else:
+            clear |= found
+    return clear or faint
+
+
+def _heard(parts: Sequence[str], dimension: str, wordings: Mapping[str, str]) -> list[Counter[str]]:
+    """For each sentence option -> how many terms speak for it, and hours, in sentences that share words with those."""
+    hours = {value: span for value, wording in wordings.items() if (span := _span(wording))}
+    about = frozenset().union(*(content_stems(wordings[value]) for value in hours))
+    near = [part for part in parts if about & content_stems(part) and _times(part)] or parts
+    found = [_votes(part, dimension) for part in parts]
+    for part, votes in zip(parts, found, strict=True):
+        for value, (first, last) in hours.items() if part in near else ():
+            votes[value] += sum(first <= time <= last for time in _times(part))
     return found
 
 
-def _nearest(text: str, options: Sequence[Option]) -> Option | None:
-    """The option whose document is nearest, if the text tells it; None for a text about nothing."""
-    asked = words(text) & weights().keys()
-    near = {option: sum(weights()[w] * document(*option).get(w, 0.0) for w in asked) for option in options}
-    best = max(near, key=lambda option: near[option], default=None)
-    tells = best is not None and any(telling(best[0]).get(word) == best[1] for word in asked)
-    return best if best and tells and len(asked & document(*best).keys()) > 1 else None
+def _times(text: str) -> list[int]:
+    """The times of day that a text names, in minutes."""
+    return [int(hour) * 60 + int(minute) for hour, minute in _TIME.findall(text)]
 
 
-@cache
-def weights() -> dict[str, float]:
-    """Word -> the logarithm of how few options have it."""
-    every = [words(" ".join(_texts(d, v.slug))) for d, found in dimensions().items() for v in found.values]
-    users = Counter(word for document in every for word in document)
-    return {word: math.log(len(every) / count) for word, count in users.items()}
-
-
-@cache
-def document(dimension: str, value: str) -> dict[str, float]:
-    """Word -> weight in what is said of an option, of length one."""
-    counts = Counter(word for text in _texts(dimension, value) for word in words(text))
-    vector = {word: (1 + math.log(count)) * weights()[word] for word, count in counts.items()}
-    length = math.sqrt(sum(x * x for x in vector.values())) or 1.0
-    return {word: x / length for word, x in vector.items()}
-
-
-def _texts(dimension: str, value: str) -> list[str]:
-    return [f"{text}." for text in said_of(dimension, value)]
-
-
-def _stated(text: str, dimension: str) -> list[str]:
-    return [v.slug for v in dimensions()[dimension].values if sentence(dimension, v.slug) in text]
+def _span(wording: str) -> tuple[int, int] | None:
+    """The first and the last minute of the day that a wording allows; None where it names no hour."""
+    named = _times(wording)
+    if len(named) == 1:
+        named = [named[0], 24 * 60] if _LATER.search(wording) else [0, named[0]]
+    return (named[0], named[1]) if named else None
 
 
 def _votes(text: str, dimension: str) -> Counter[str]:
-    known = telling(dimension)
-    return Counter(known[word] for word in words(text) & known.keys())
+    """Option -> how many of its terms a text uses."""
+    known = lexicon().get(dimension, {})
+    used = {term for clause in clauses(text) for term in _runs(clause) if term in known}
+    return Counter(value for term in used for value in known[term])
 
 
 @cache
-def telling(dimension: str) -> dict[str, str]:
-    """Word -> the one option for which the catalogue uses it."""
-    users: dict[str, set[str]] = {}
-    for value in dimensions()[dimension].values:
-        for text in said_of(dimension, value.slug):
-            for word in words(text):
-                users.setdefault(word, set()).add(value.slug)
-    return {word: next(iter(values)) for word, values in users.items() if len(values) == 1}
+def lexicon() -> dict[str, dict[Term, set[str]]]:
+    """Dimension -> term -> the options that are told with it."""
+    written = yaml.safe_load((Path(__file__).parent / "lexicon.yaml").read_text(encoding="utf-8"))
+    found: dict[str, dict[Term, set[str]]] = {}
+    for dimension, told_with in written.items():
+        for value, terms in told_with.items():
+            for term in terms:
+                found.setdefault(dimension, {}).setdefault(clauses(term)[0], set()).add(value)
+    return found
 
 
-def words(text: str) -> frozenset[str]:
-    """Stems of the words that carry meaning, and numbers; marked where a negation stands before them in the clause."""
-    found: set[str] = set()
-    for clause in _CLAUSE.split(re.sub(r"(\d)[.:](\d)", r"\1h\2", text)):
+def _runs(clause: Term) -> Iterator[Term]:
+    """Every run of words in a clause that may be a term."""
+    for start in range(len(clause)):
+        for end in range(start + 1, min(start + _LONGEST, len(clause)) + 1):
+            yield clause[start:end]
+
+
+@lru_cache(maxsize=4096)
+def clauses(text: str) -> tuple[Term, ...]:
+    """The stems of a text's words, clause by clause; marked where a negation stands before them in the clause."""
+    plain = text.casefold()
+    for name, mark in _MARKS.items():
+        plain = mark.sub(name, plain)
+    for number, word in enumerate(_NUMBERS):
+        plain = re.sub(rf"\b{word}\b", str(number), plain)
+    found = []
+    for clause in _CLAUSE.split(plain):
         head, *negated = _NEGATION.split(clause)
-        found |= _plain(head) | {f"not {word}" for part in negated for word in _plain(part)}
-    return frozenset(found)
-
-
-def _plain(text: str) -> frozenset[str]:
-    return content_stems(text) | frozenset(re.findall(r"\d+(?:h\d+)?", text))
+        marked = [f"not {stem}" for part in negated for stem in stems(part)]
+        found.append((*stems(head), *marked))
+    return tuple(clause for clause in found if clause)

@@ -80,7 +80,7 @@ def _model(endpoint: Endpoint) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def code_sha256() -> str:
-    """Hash of the source that decides a trajectory and its grades. Missing parts raise FileNotFoundError."""
+    """Hash of the sources that decide a trajectory and its grades. Missing parts raise FileNotFoundError."""
     digest = hashlib.sha256()
     for path in sorted(path for part in CODE for path in _sources(ROOT / part)):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
@@ -89,7 +89,7 @@ def code_sha256() -> str:
 
 def _sources(place: Path) -> list[Path]:
     if place.is_dir():
-        return list(place.rglob("*.py"))
+        return [*place.rglob("*.py"), *place.rglob("*.yaml")]
     if not place.exists():
         raise FileNotFoundError(f"{place}: named in CODE, but it is not there")
     return [place]

@@ -1,7 +1,8 @@
 """What the simulated panel makes of texts in words that are not the catalogue's.
 
-It knows an option by the words that the catalogue uses for it, so it understands such texts by halves. The shares stand
-here as they were measured, with room for a changed text of the catalogue; nobody has fitted text or judge to the other.
+It knows an option by its authored wordings and by the everyday words of ``bench/reader/lexicon.yaml``. Four sets of
+texts, each with one for every scenario; their files say how far they are a measure. The shares stand here as they were
+measured, with room for a changed text of the catalogue.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ from bench.grading.types import Policy, VerdictRow, VerdictSource
 from bench.reader.answers import answer
 from bench.reader.faults import PANEL, Dials
 from bench.reader.knowledge import Option, catalogue
+from bench.reader.words import lexicon
 
-TEXTS = yaml.safe_load((Path(__file__).parent / "texts_in_other_words.yaml").read_text(encoding="utf-8"))
+SETS = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parent / "other_words").glob("*.yaml"))
+}
+SCENARIOS = tuple(SETS["plain"])
+EVERY = [(chosen, name) for chosen, texts in SETS.items() for name in texts]
 VAGUE = "Everything is arranged the way you usually like it, as we said. Let me know if something should be changed."
 
 
@@ -30,8 +37,8 @@ def scenario_of(name: str) -> Scenario:
     return catalogue().scenario(name)
 
 
-def serves(name: str) -> set[Option]:
-    return set(TEXTS[name]["serves"].items())
+def serves(chosen: str, name: str) -> set[Option]:
+    return set(SETS[chosen][name]["serves"].items())
 
 
 def wordings(name: str) -> dict[Option, str]:
@@ -62,64 +69,104 @@ def judged(points: Mapping[Option, str], candidate: str) -> set[Option]:
 
 
 @cache
-def passed(name: str) -> set[Option]:
-    return judged(wordings(name), TEXTS[name]["text"])
+def passed(chosen: str, name: str) -> set[Option]:
+    return judged(wordings(name), SETS[chosen][name]["text"])
+
+
+def share_met(chosen: str) -> float:
+    met = sum(len(serves(chosen, name) & passed(chosen, name)) for name in SCENARIOS)
+    return met / sum(len(serves(chosen, name)) for name in SCENARIOS)
 
 
 def others(name: str) -> Iterator[Option]:
     """For each dimension the value that follows the one served."""
-    for dimension, value in serves(name):
+    for dimension, value in serves("plain", name):
         values = list(scenario_of(name).preferences[dimension])
         yield dimension, values[(values.index(value) + 1) % len(values)]
 
 
-def test_every_scenario_with_texts_has_one_that_serves_each_of_its_dimensions():
+def test_every_scenario_with_texts_has_four_and_each_serves_all_of_its_dimensions():
     every = catalogue().domains.items()
     written = {f"{d}.{slug}" for d, data in every for slug, s in data.scenarios.items() if s.action == "generate"}
-    assert set(TEXTS) == written
-    for name in TEXTS:
-        assert {dimension for dimension, _ in serves(name)} == set(scenario_of(name).dimensions)
-        assert serves(name) <= wordings(name).keys()
+    assert len(SETS) == 4
+    for chosen, texts in SETS.items():
+        assert set(texts) == written
+        for name in texts:
+            assert {dimension for dimension, _ in serves(chosen, name)} == set(scenario_of(name).dimensions)
+            assert serves(chosen, name) <= wordings(name).keys()
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_the_texts_hold_neither_checkpoint_nor_description(name):
-    for dimension, value in serves(name):
+@pytest.mark.parametrize(("chosen", "name"), EVERY)
+def test_the_texts_hold_neither_checkpoint_nor_description(chosen, name):
+    for dimension, value in serves(chosen, name):
         described = catalogue().dimension(dimension).value(value).description
         for text in (wordings(name)[dimension, value], described):
-            assert not holds_phrase(TEXTS[name]["text"], text)
+            assert not holds_phrase(SETS[chosen][name]["text"], text)
 
 
-def test_the_panel_understands_half_of_what_is_told_in_other_words():
-    # 41 of 82 on the texts as they were written: 3/8 trip, 4/5 list, 5/8 meal, 4/7 free days, 5/8 money, 3/7 recovery,
-    # 2/5 letter, 7/8 house, 3/7 study, 2/7 days, 1/5 mail, 2/7 shopping.
-    met = sum(len(serves(name) & passed(name)) for name in TEXTS)
-    assert met / sum(len(serves(name)) for name in TEXTS) >= 0.4
+def test_the_panel_understands_most_of_what_is_told_in_plain_words_that_nobody_fitted():
+    # 67 of 82 when they were first read, 69 since three terms with the stem of another word are gone; the judges before
+    # this lexicon understood 38.
+    assert share_met("plain") >= 0.75
 
 
-def test_the_panel_seldom_takes_other_words_for_another_value():
-    # 14 of the 165 checkpoints for values that the texts do not serve pass all the same.
-    rivals = {name: wordings(name).keys() - serves(name) for name in TEXTS}
-    wrong = sum(len(rivals[name] & passed(name)) for name in TEXTS)
-    assert wrong / sum(map(len, rivals.values())) <= 0.12
+def test_it_understands_what_another_hand_wrote_before_it_had_a_lexicon():
+    # 74 of 82; the judges before this lexicon understood 41.
+    assert share_met("earlier") >= 0.8
 
 
-def test_a_vague_text_seldom_passes():
-    # 15 of 247: single everyday words ("usually", "know") stand in cues of one option only.
-    met = sum(len(judged(wordings(name), VAGUE)) for name in TEXTS)
-    assert met / sum(len(wordings(name)) for name in TEXTS) <= 0.1
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_of_each_scenario_a_text_in_other_words_meets_nearly_everything(name):
+    missed = {chosen: len(serves(chosen, name) - passed(chosen, name)) for chosen in SETS}
+    assert min(missed.values()) <= 1
 
 
-def test_a_hedge_over_all_options_passes_hardly_anything():
-    # 2 of 247, where the checkpoints of the other options are not known by their own words.
-    met = sum(len(judged(points, "\n".join(points.values()))) for points in map(wordings, TEXTS))
-    assert met / sum(len(wordings(name)) for name in TEXTS) <= 0.02
+def test_the_panel_hardly_ever_takes_other_words_for_another_value():
+    # 2 of 660.
+    rivals = {one: wordings(one[1]).keys() - serves(*one) for one in EVERY}
+    wrong = sum(len(found & passed(*one)) for one, found in rivals.items())
+    assert wrong / sum(map(len, rivals.values())) <= 0.01
 
 
-def test_the_wording_of_another_value_passes_hardly_anything():
-    # 1 of 82.
-    met = 0
-    for name in TEXTS:
-        text = "\n".join(wordings(name)[option] for option in others(name))
-        met += len(serves(name) & judged(wordings(name), text))
-    assert met / sum(len(serves(name)) for name in TEXTS) <= 0.03
+def test_a_hedge_in_other_words_passes_hardly_anything():
+    """Texts that serve three and more values of most dimensions, one below the other."""
+    passing = 0
+    for name in SCENARIOS:
+        text = "\n".join(texts[name]["text"] for texts in SETS.values())
+        passing += len(judged(wordings(name), text))
+    assert passing / sum(len(wordings(name)) for name in SCENARIOS) <= 0.02
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_checkpoint_is_met_by_its_own_words_and_by_no_other_of_its_dimension(name):
+    for option, words in wordings(name).items():
+        rivals = {rival: text for rival, text in wordings(name).items() if rival[0] == option[0]}
+        assert judged(rivals, words) == {option}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_vague_text_passes_nothing(name):
+    assert judged(wordings(name), VAGUE) == set()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_hedge_over_all_options_passes_nothing(name):
+    assert judged(wordings(name), "\n".join(wordings(name).values())) == set()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_wording_of_another_value_passes_for_that_value_alone(name):
+    text = "\n".join(wordings(name)[option] for option in others(name))
+    assert judged(wordings(name), text) == set(others(name))
+
+
+def test_the_lexicon_has_words_for_every_option_that_a_checkpoint_of_a_text_asks_for():
+    told = {(dimension, value) for dimension, terms in lexicon().items() for value in set().union(*terms.values())}
+    assert told == {option for name in SCENARIOS for option in wordings(name)}
+
+
+def test_no_term_of_the_lexicon_stands_for_two_options_of_a_dimension():
+    told = [
+        (dimension, term) for dimension, terms in lexicon().items() for term, values in terms.items() if len(values) > 1
+    ]
+    assert told == []
