@@ -129,7 +129,7 @@ def raters(say: Callable[[str], None]) -> Iterator[Row]:
     """Sign in, open the queue, take the next, save each grade, type a comment, submit and get the next.
 
     p50 and p95 of each as the rater waits for it, redirects followed. A submit stores and scores, takes the next place
-    and names its address; the page there is a row of its own, and so are both together. The database and the site are new.
+    and names its address; the page there is a row of its own, and so are both together. Database and site are new.
     """
     reference = reference_s()
     for pace in (HUMAN, FAST):
