@@ -7,16 +7,18 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
+    from django.core.exceptions import ImproperlyConfigured
+
     from iba_site.services import ServiceError, ensure_for_command
 
     try:
         ensure_for_command(sys.argv[1:])
-    except ServiceError as error:
+
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except (ServiceError, ImproperlyConfigured) as error:
         sys.exit(f"error: {error}")
-
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

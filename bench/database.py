@@ -21,6 +21,13 @@ LONGEST_PAUSE_S = 5.0
 # intervention (shutdown), system.
 _PASSING = frozenset({"08", "40", "53", "55", "57", "58"})
 
+_REMEDIES = {
+    "53100": "the database's disk is full; free some of it, and try again",
+    "53300": "the database takes no more connections; try again later, or set DB_POOL lower",
+    "57P03": "the database is starting or stopping; try again in a moment",
+    "40P01": "others changed the same at this moment; try again",
+}
+
 
 def release_connection() -> None:
     """Give the thread's connection back to the pool before a long wait; within a transaction it stays."""
@@ -34,6 +41,12 @@ def is_away(error: DatabaseError | InterfaceError) -> bool:
         return False
     state = getattr(error.__cause__, "sqlstate", None)
     return state is None or state[:2] in _PASSING
+
+
+def what_to_do(error: OperationalError) -> str:
+    """What is wrong with the database, and the remedy, as the head of a sentence that ends with its own words."""
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return _REMEDIES.get(state, "the database does not answer; start it with `make serve`")
 
 
 def patiently(work: Callable[[], Result], *, said: Callable[[str], None] = log.warning) -> Result:

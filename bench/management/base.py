@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from agents.contract import LLMError
 from agents.model.embeddings import EmbeddingError
 from bench.catalogue import CatalogueError
+from bench.database import first_line, what_to_do
 from bench.files import write_file
 from bench.runs.endpoints import KeyMissing, UnknownModel
 from bench.runs.launch import LaunchError
@@ -33,10 +34,6 @@ EXPECTED = (
     LLMError,
     RedisError,
 )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
 
 
 class JsonCommand(BaseCommand):
@@ -70,10 +67,9 @@ class JsonCommand(BaseCommand):
             raise CommandError(str(error)) from error
         except ProgrammingError as error:
             text = "the tables are missing or older than the code; run `manage.py migrate`"
-            raise CommandError(f"{text}: {_first_line(error)}") from error
+            raise CommandError(f"{text}: {first_line(error)}") from error
         except OperationalError as error:
-            text = "the database does not answer; start it with `make serve`"
-            raise CommandError(f"{text}: {_first_line(error)}") from error
+            raise CommandError(f"{what_to_do(error)}: {first_line(error)}") from error
         if reason := self.failed(result):
             raise CommandError(reason)
 

@@ -20,12 +20,12 @@ def main(arguments: list[str]) -> int:
         elif verb == "stop":
             for name in stop(*names):
                 print(f"stopped {name}", file=sys.stderr)
+        found = {} if verb == "stop" else status()
     except (ServiceError, ImproperlyConfigured) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if verb != "stop":
-        for name, record in status().items():
-            print(f"{name:11} {'running, pid ' + str(record.pid) if record else 'not running'}", file=sys.stderr)
+    for name, record in found.items():
+        print(f"{name:11} {'running, pid ' + str(record.pid) if record else 'not running'}", file=sys.stderr)
     return 0
 
 

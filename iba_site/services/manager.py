@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -32,6 +33,8 @@ def run_dir() -> Path:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.stat().st_mode & 0o077:
             path.chmod(0o700)  # it holds the passwords of the services
+        if not os.access(path, os.R_OK | os.X_OK):  # another user's
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return path
 
 
@@ -127,7 +130,9 @@ def _elsewhere(name: str) -> bool:
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
     """A lock that the kernel lets go when its holder dies, so it can never be stale."""
-    with (run_dir() / "lock").open("w") as handle:
+    with explained("what belongs to this copy", env.home()):
+        handle = (run_dir() / "lock").open("w")
+    with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 

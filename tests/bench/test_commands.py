@@ -16,9 +16,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from psycopg.errors import DiskFull
 
 from bench.catalogue import load_catalogue
 from bench.catalogue.load import DATA
+from bench.management.base import JsonCommand
 from bench.management.table import sweep_table
 from bench.models import Dataset, Domain, Endpoint, ModelCall, Run, Trajectory, Unit, Verdict
 from bench.runs.worker import workers_alive
@@ -70,6 +73,29 @@ def server_that_answers(status):
         yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
         thread.join()
+
+
+class Full(JsonCommand):
+    def run(self, **options):
+        raise OperationalError("could not extend file: No space left on device") from DiskFull()
+
+
+class Away(JsonCommand):
+    def run(self, **options):
+        raise OperationalError("connection refused")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (Full, "the database's disk is full; free some of it, and try again: could not extend file"),
+        (Away, "the database does not answer; start it with `make serve`: connection refused"),
+    ],
+)
+def test_a_command_without_its_database_names_the_remedy_that_fits(command, says):
+    with pytest.raises(CommandError) as refused:
+        command().handle(json=None)
+    assert str(refused.value).startswith(says)
 
 
 @pytest.fixture

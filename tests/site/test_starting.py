@@ -184,6 +184,71 @@ def test_a_home_that_is_no_folder_is_named_in_one_line(tmp_path):
     assert f"did not start in {tmp_path / 'file'}" in done.stderr
 
 
+@pytest.fixture(params=["a folder where nothing can be written", "a home of another user"])
+def closed(request, tmp_path):
+    """A home that an ordinary user cannot use."""
+    run = tmp_path / "run"
+    run.mkdir(mode=0o700)
+    shut = run if "another" in request.param else tmp_path
+    if shut is tmp_path:
+        run.rmdir()
+    shut.chmod(0o500 if shut is tmp_path else 0)
+    yield tmp_path
+    shut.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "-m iba_site.services start redis",
+        "-m iba_site.services status",
+        "-m iba_site.services stop",
+        "-m iba_site.demo --no-site",
+        "manage.py migrate",
+    ],
+)
+def test_who_cannot_write_into_the_home_is_told_to_name_another(closed, command):
+    done = as_ordinary_user(sys.executable, *command.split(), cwd=ROOT, IBA_HOME=str(closed))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("This user cannot write there: set IBA_HOME to a folder where it can.")
+    assert "Traceback" not in done.stderr
+    assert "Permission denied" in done.stderr
+
+
+def test_a_checkout_in_which_nothing_can_be_written_gets_no_environment_and_the_remedy(tmp_path):
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
+    tmp_path.chmod(0o500)
+    done = as_ordinary_user("bash", "tools/setup", cwd=tmp_path)
+    tmp_path.chmod(0o700)
+    assert done.returncode == 1
+    assert f"error: this user cannot write to {tmp_path}, where .venv has to be. Copy the folder" in done.stderr
+    assert "python3-venv" not in done.stderr
+
+
+def as_ordinary_user(*command, cwd, **environment):
+    """Root writes wherever it likes, unless it gives that right away."""
+    rights = "-dac_override,-dac_read_search"
+    less = ["setpriv", "--bounding-set", rights, "--inh-caps", rights] if os.geteuid() == 0 else []
+    kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL", "IBA_HOME"}}
+    return subprocess.run(
+        [*less, *command], cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=100
+    )
+
+
+@pytest.mark.parametrize("command", ["manage.py check", "-m iba_site.services start web"])
+def test_a_setting_that_does_not_fit_is_named_in_one_line(tmp_path, command):
+    elsewhere = {"DATABASE_URL": "postgresql://a:b@127.0.0.1:1/c", "REDIS_URL": "redis://127.0.0.1:1/0"}
+    odd = {"IBA_HOME": str(tmp_path), "SECRET_KEY": "k" * 50, "PORT": "many", "DEBUG": "so"}
+    done = as_ordinary_user(sys.executable, *command.split(), cwd=ROOT, **elsewhere, **odd)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] in {
+        "error: DEBUG='so' is not a yes or no; use 1 or 0",
+        "error: PORT='many' is not a whole number",
+    }
+    assert "Traceback" not in done.stderr
+
+
 def test_the_second_of_two_demos_on_one_home_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("IBA_HOME", str(tmp_path))
     with demo.only_one(), pytest.raises(SystemExit) as ended:
