@@ -175,7 +175,7 @@ def size_of(name: str) -> Size:
     if name == "tiny":
         return Size(personas=3, domains=2, dimensions=5, cues=2, states=2, tasks=4)
     if name == "starter":
-        return Size(personas=27, domains=3, dimensions=6, cues=3, states=3, tasks=8)
+        return Size(personas=27, domains=3, dimensions=6, cues=3, states=4, tasks=8)
     if name == "full":
         return Size(personas=400, domains=6, dimensions=7, cues=4, states=5, tasks=17)
     if name.isdigit() and 1 <= int(name) <= 2000:

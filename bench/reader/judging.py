@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,8 +22,9 @@ _AMOUNT = re.compile(r"\b\d+(?:\.\d+)?\b(?![:.]\d)")
 
 @dataclass(frozen=True)
 class Point:
-    """A checkpoint of a text: its pattern, and of a preference the option that it asks for."""
+    """A checkpoint of a text: its wording with slots, its pattern, and of a preference the option that it asks for."""
 
+    text: str
     pattern: re.Pattern[str]
     scenario: Scenario
     dimension: str = ""
@@ -60,22 +62,32 @@ def _right(text: str, candidate: str) -> tuple[bool, str]:
             labels = [catalogue().dimension(point.dimension).value(value).label for value in sorted(found)]
             return found == {point.value}, f"Here the text speaks for {' and '.join(labels) or 'nothing'}."
         if match and match.groupdict():
-            return _has_fixed(text, [*match.groupdict().values()], candidate)
+            return _has_fixed(text, _own_words(point, _wordings(point)), [*match.groupdict().values()], candidate)
         if match:
-            others = " ".join(other for other in point.scenario.checkpoints if other != text)
-            shared = (content_stems(text) - content_stems(others)) & content_stems(candidate)
+            shared = _own_words(point, point.scenario.checkpoints) & content_stems(candidate)
             return bool(shared), f"Of its own words the text has {', '.join(sorted(shared)) or 'none'}."
     wanted = content_stems(text)
     known = wanted & content_stems(candidate)
     return 2 * len(known) > len(wanted), f"{len(known)} of its {len(wanted)} words stand in the text."
 
 
-def _has_fixed(text: str, fixed: list[str], candidate: str) -> tuple[bool, str]:
+def _own_words(point: Point, wordings: Iterable[str]) -> frozenset[str]:
+    """The words of a checkpoint that no other one of the ``wordings`` has."""
+    return content_stems(point.text) - content_stems(" ".join(text for text in wordings if text != point.text))
+
+
+def _wordings(point: Point) -> list[str]:
+    """Every checkpoint of the scenario."""
+    found = point.scenario.preferences.values()
+    return [*point.scenario.checkpoints, *(text for wordings in found for text in wordings.values())]
+
+
+def _has_fixed(text: str, own: frozenset[str], fixed: list[str], candidate: str) -> tuple[bool, str]:
     """Whether the candidate has what a checkpoint fixes, or an amount within it where that is the most allowed."""
     why = f"Looked for {', '.join(fixed)}."
     if not _AT_MOST.search(text):
         return all(_words(said) <= _words(candidate) for said in fixed), why
-    near = [part for part in SENTENCE.split(candidate) if content_stems(part) & content_stems(text)]
+    near = [part for part in SENTENCE.split(candidate) if content_stems(part) & own]
     amounts = [float(amount) for part in near for amount in _AMOUNT.findall(part)]
     return bool(amounts) and max(amounts) <= min(map(float, fixed)), why
 
@@ -89,9 +101,9 @@ def _points() -> list[Point]:
     """Every checkpoint of a text."""
     scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.preferences]
     wanted = [
-        Point(template(text, s), s, dimension, value)
+        Point(text, template(text, s), s, dimension, value)
         for s in scenarios
         for dimension, wordings in s.preferences.items()
         for value, text in wordings.items()
     ]
-    return [*wanted, *(Point(template(text, s), s) for s in scenarios for text in s.checkpoints)]
+    return [*wanted, *(Point(text, template(text, s), s) for s in scenarios for text in s.checkpoints)]

@@ -7,11 +7,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from bench.catalogue import Catalogue, CatalogueError, load_catalogue
 from bench.catalogue.load import DATA, DOMAINS, all_texts
 from bench.catalogue.store import store_catalogue
-from bench.catalogue.texts import of_split
+from bench.catalogue.texts import ChoiceRecord, of_split
 from bench.catalogue.words import content_stems, holds_phrase, similarity
 from bench.models import Dimension, Scenario
 
@@ -233,3 +234,8 @@ def test_an_old_dataset_keeps_its_words_when_the_catalogue_changes(data: Path, c
 )
 def test_a_request_tells_a_value_only_by_its_whole_label(request_text, label, tells):
     assert holds_phrase(request_text, label) is tells
+
+
+def test_a_record_of_a_choice_needs_what_makes_it_different_from_every_other():
+    with pytest.raises(ValidationError, match=r"does not hold \{ref\}"):
+        ChoiceRecord(channel="form", text="Two openings. Taken: {chosen}. Given back: {passed}.")

@@ -168,3 +168,10 @@ def test_no_term_of_the_lexicon_stands_for_two_options_of_a_dimension():
         (dimension, term) for dimension, terms in lexicon().items() for term, values in terms.items() if len(values) > 1
     ]
     assert told == []
+
+
+@pytest.mark.parametrize(("cost", "right"), [("28", True), ("30", True), ("31", False)])
+def test_an_amount_is_read_where_the_text_speaks_of_it_and_nowhere_else(cost, right):
+    point = ("entertainment.free_days", "cost")
+    text = f"No film in the plan lasts more than 40 minutes. The total cost is {cost} euros."
+    assert (point in judged({point: "The plan states a total cost of at most 30 euros."}, text)) is right
