@@ -28,6 +28,7 @@ class _Kept:
     rows: dict[str, bytes]
 
 
+PLANNED_FOR = 20_000  # bytes of a table from which on the planner is told of its rows, as whoever made them did
 _known: dict[Hashable, _Kept] = {}
 
 
@@ -77,5 +78,7 @@ def _copy_in(rows: dict[str, bytes]) -> None:
             with cursor.copy(f"COPY {table} FROM STDIN (FORMAT binary)") as copy:
                 copy.write(data)
         cursor.execute("SET LOCAL session_replication_role = origin")
+        if many := [table for table, data in rows.items() if len(data) > PLANNED_FOR]:
+            cursor.execute(f"ANALYZE {', '.join(many)}")
     forget()  # other histories had the same keys
     django_cache.clear()  # and other numbers
