@@ -111,13 +111,16 @@ class Text(Authored):
 
 
 class ChoiceRecord(Text):
-    """How a service's record of an earlier choice looks: ``{chosen}`` and ``{passed}`` each list two options."""
+    """How a service's record of an earlier choice looks: ``{chosen}`` and ``{passed}`` each list two options.
+
+    ``{ref}`` keeps the records of two lives apart, which may read alike and show opposite orders.
+    """
 
     own_slots: ClassVar[frozenset[str]] = frozenset({"chosen", "passed", "noun"})
 
     @model_validator(mode="after")
     def _both_sides(self) -> ChoiceRecord:
-        missing = {"chosen", "passed"} - {name for name, _ in TEXT_SLOT.findall(self.text)}
+        missing = {"chosen", "passed", "ref"} - {name for name, _ in TEXT_SLOT.findall(self.text)}
         if missing:
             raise ValueError(f"record {self.text!r} does not hold {{{min(missing)}}}")
         return self
