@@ -40,9 +40,11 @@ def store_catalogue(catalogue: Catalogue) -> dict[str, int | str]:
 
 
 def _dimensions(domain: Domain, data: DomainData, version: str) -> Iterator[Dimension]:
-    """Those with options to choose from, then those whose answers are typed."""
+    """Those with options to choose from, listed by the alphabet so that a place tells nothing, then those whose
+    answers are typed."""
     for dimension in data.dimensions.values():
-        options = [{"slug": v.slug, "label": v.label, "description": v.description} for v in dimension.values]
+        values = sorted(dimension.values, key=lambda value: value.label)
+        options = [{"slug": v.slug, "label": v.label, "description": v.description} for v in values]
         yield Dimension(
             domain=domain, slug=dimension.slug, data_version=version, name=dimension.name,
             question=dimension.question, options=options,

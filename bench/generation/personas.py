@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import gcd
 from random import Random
+from typing import TypeVar
 
 from bench.catalogue import Catalogue, Dimension, Person, Scenario, State, Text, Value
 from bench.catalogue.facts import Fact
@@ -23,6 +24,7 @@ MIN_FITTING_CUES = 2
 _CONSTANT = 2  # position of a preference that holds all year
 COMBINED = 1.0  # of the constant preferences that texts can show by ruling the others out
 Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
+Drawn = TypeVar("Drawn")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
         orders=tuple(orders),
     )
     states = _states(catalogue, size, persona, rng)
+    held.update(
+        (split, effect.dimension, effect.value)
+        for period in states
+        for effect in period.state.effects
+        if persona.trait(effect.dimension) is not None
+    )
     return replace(persona, states=states, habits=draw_habits(catalogue, persona, rng))
 
 
@@ -122,8 +130,9 @@ def _trait(
     catalogue: Catalogue, domain: str, dimension: Dimension, own: Living, position: int, held: Held, rng: Random
 ) -> Trait:
     reference = f"{domain}.{dimension.slug}"
+    seen = {value.slug: held[own.split, reference, value.slug] for value in dimension.values}
     if position == 0 and dimension.conditions:
-        condition = rng.choice(dimension.conditions)
+        condition = rng.choice(_least(dimension.conditions, lambda c: seen[c.value] + seen[c.otherwise]))
         needs = catalogue.conditions[condition.when].needs
         sides = (dimension.value(slug) for slug in (condition.value, condition.otherwise))
         if all(tag.value in own.facts for tag in needs) and all(own.open(side) for side in sides):
@@ -136,15 +145,20 @@ def _trait(
             if {drift.source, drift.target} <= set(open_to) and own.suited(dimension.reasons(drift, own.split))
         ]
         if possible:
-            drift = rng.choice(possible)
+            drift = rng.choice(_least(possible, lambda d: seen[d.target]))
             day = rng.randint(TASKS_FROM_DAY // 2, TASKS_FROM_DAY)
             changed = (START + timedelta(days=day)).date()
             return Trait(reference, drift.target, was=drift.source, changed_on=changed)
-    fewest = min(held[own.split, reference, value] for value in open_to)
-    value = rng.choice([v for v in open_to if held[own.split, reference, v] == fewest])
+    value = rng.choice(_least(open_to, lambda v: seen[v]))
     others = [other for other in dimension.values if other.slug != value]
     combined = all(_can_be_out(other, own) for other in others) and rng.random() < COMBINED
     return Trait(reference, value, ruled_out=tuple(other.slug for other in others) if combined else ())
+
+
+def _least(among: Sequence[Drawn], seen: Callable[[Drawn], int]) -> list[Drawn]:
+    """Those seen least often, so that each value is the right one as often as every other."""
+    fewest = min(map(seen, among))
+    return [one for one in among if seen(one) == fewest]
 
 
 def _can_show(value: Value, own: Living) -> bool:

@@ -52,10 +52,11 @@ def _spec(tool: Lookup, *, commits: bool, typed: frozenset[str] = frozenset()) -
 
 def _property(parameter: Parameter) -> dict[str, Any]:
     if parameter.options:
+        # By the alphabet, as authors put first what comes to mind first, and states and changes lead there more often.
         # Null stands for "I would have to ask": it is allowed, and it never satisfies a checkpoint.
         return {
             "type": ["string", "null"],
-            "enum": [*parameter.options.values(), None],
+            "enum": [*sorted(parameter.options.values()), None],
             "description": parameter.description,
         }
     schema: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
