@@ -17,7 +17,7 @@ LEAST_OF: Mapping[str, float] = {  # of a split's preference checkpoints; what t
     **{conflict: 0.06 for conflict in Conflict if conflict is not Conflict.NONE},
 }
 LACKING: Mapping[str, float] = {
-    Tier.CONTESTED: 3.0,
+    Tier.CONTESTED: 4.0,
     Conflict.OVERRIDE: 2.0,
     Conflict.CROSS: 2.0,
 }  # what one of too rare a kind is worth, beside what is new; else 1

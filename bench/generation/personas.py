@@ -22,6 +22,7 @@ from bench.generation.spec import DAYS, START, TASKS_FROM_DAY, Order, PersonaSpe
 
 MIN_FITTING_CUES = 2
 _CONSTANT = 2  # position of a preference that holds all year
+TEXTS = 5  # one of so many domains of all personas begins with a text
 COMBINED = 1.0  # of the constant preferences that texts can show by ruling the others out
 Held = Counter[tuple[str, str, str]]  # split, dimension, value -> personas
 Drawn = TypeVar("Drawn")
@@ -59,8 +60,8 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     domains = _domains(catalogue, size, index)
     own = living(person, split)
     traits, orders = list[Trait](), list[Order]()
-    for domain in domains:
-        data = _lived(domain, catalogue.domains[domain], split, size, rng)
+    for place, domain in enumerate(domains):
+        data = _lived(domain, catalogue.domains[domain], split, (index + place) % TEXTS == 0, size, rng)
         drawn = draw_orders(domain, data, split, size.room, rng)
         within = {dimension for order in drawn for dimension in order.pair}
         for position, dimension in enumerate(ordered(tuple(data.dimensions.values()), drawn, size.dimensions, rng)):
@@ -91,21 +92,25 @@ def make_persona(catalogue: Catalogue, size: Size, index: int, held: Held, taken
     return replace(persona, states=states, habits=draw_habits(catalogue, persona, rng))
 
 
-def _lived(domain: str, data: DomainData, split: str, size: Size, rng: Random) -> DomainData:
-    """The part of a domain that comes up in the persona's year: scenarios as drawn, until they fill its dimensions.
+def _lived(domain: str, data: DomainData, split: str, texts: bool, size: Size, rng: Random) -> DomainData:
+    """The part of a domain that comes up in the persona's year: scenarios as drawn until they fill its dimensions.
 
-    In a large domain preferences drawn from everywhere would leave hardly a scenario with enough of them. Scenarios in
-    which two preferences can pull apart come first, since the others can be asked as well with what these show.
+    In a large domain preferences drawn from everywhere would leave hardly a scenario with enough of them. The first one
+    asks for a text, or two preferences can pull apart in it.
     """
     scenarios, asked = dict[str, Scenario](), set[str]()
     drawn = rng.sample(list(data.scenarios), len(data.scenarios))
-    for slug in sorted(drawn, key=lambda slug: not contestable(data.scenarios[slug], domain, split)):
+    for slug in sorted(drawn, key=lambda slug: not _begins(data.scenarios[slug], domain, split, texts)):
         if len(asked) >= size.dimensions:
             break
         scenarios[slug] = data.scenarios[slug]
         asked |= {d for d in data.scenarios[slug].dimensions if d.startswith(f"{domain}.")}
     dimensions = {slug: one for slug, one in data.dimensions.items() if f"{domain}.{slug}" in asked}
     return replace(data, scenarios=scenarios, dimensions=dimensions)
+
+
+def _begins(scenario: Scenario, domain: str, split: str, texts: bool) -> bool:
+    return scenario.action == "generate" if texts else bool(contestable(scenario, domain, split))
 
 
 def _domains(catalogue: Catalogue, size: Size, index: int) -> tuple[str, ...]:

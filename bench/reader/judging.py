@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +11,7 @@ from bench.catalogue import Scenario
 from bench.catalogue.words import content_stems
 from bench.reader import typed
 from bench.reader.faults import Dials, draw
-from bench.reader.knowledge import catalogue, template
+from bench.reader.knowledge import catalogue, own_words, template
 from bench.reader.prompt import Prompt
 from bench.reader.words import SENTENCE, clauses, served
 
@@ -62,24 +61,14 @@ def _right(text: str, candidate: str) -> tuple[bool, str]:
             labels = [catalogue().dimension(point.dimension).value(value).label for value in sorted(found)]
             return found == {point.value}, f"Here the text speaks for {' and '.join(labels) or 'nothing'}."
         if match and match.groupdict():
-            return _has_fixed(text, _own_words(point, _wordings(point)), [*match.groupdict().values()], candidate)
+            return _has_fixed(text, own_words(point.text, point.scenario), [*match.groupdict().values()], candidate)
         if match:
-            shared = _own_words(point, point.scenario.checkpoints) & content_stems(candidate)
+            others = " ".join(other for other in point.scenario.checkpoints if other != point.text)
+            shared = (content_stems(point.text) - content_stems(others)) & content_stems(candidate)
             return bool(shared), f"Of its own words the text has {', '.join(sorted(shared)) or 'none'}."
     wanted = content_stems(text)
     known = wanted & content_stems(candidate)
     return 2 * len(known) > len(wanted), f"{len(known)} of its {len(wanted)} words stand in the text."
-
-
-def _own_words(point: Point, wordings: Iterable[str]) -> frozenset[str]:
-    """The words of a checkpoint that no other one of the ``wordings`` has."""
-    return content_stems(point.text) - content_stems(" ".join(text for text in wordings if text != point.text))
-
-
-def _wordings(point: Point) -> list[str]:
-    """Every checkpoint of the scenario."""
-    found = point.scenario.preferences.values()
-    return [*point.scenario.checkpoints, *(text for wordings in found for text in wordings.values())]
 
 
 def _has_fixed(text: str, own: frozenset[str], fixed: list[str], candidate: str) -> tuple[bool, str]:

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from bench.catalogue import Catalogue, Scenario, load_catalogue
 from bench.catalogue.schema import Dimension
 from bench.catalogue.texts import SLOT
+from bench.catalogue.words import content_stems
 from bench.generation.moments import unstated_day
 
 _DATE = r"(?:\w+day the \d{1,2}(?:st|nd|rd|th)|\d{4}-\d{2}-\d{2})"
@@ -87,6 +88,13 @@ def template(text: str, scenario: Scenario) -> re.Pattern[str]:
         place = match.end()
         seen.add(name)
     return re.compile(rf"(?<!\w){parts}{re.escape(text[place:])}(?!\w)")
+
+
+def own_words(wording: str, scenario: Scenario) -> frozenset[str]:
+    """The stems of a text's checkpoint, with slots, that no other checkpoint of its scenario has."""
+    preferences = [text for found in scenario.preferences.values() for text in found.values()]
+    every = [*scenario.checkpoints, *preferences, *(typed.checkpoint for typed in scenario.regularities.values())]
+    return content_stems(wording) - content_stems(" ".join(other for other in every if other != wording))
 
 
 def sentence(dimension: str, value: str) -> str:

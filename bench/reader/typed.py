@@ -14,7 +14,7 @@ from bench.catalogue.texts import SLOT
 from bench.catalogue.words import content_stems
 from bench.generation.habits import agrees, settle
 from bench.reader.faults import draw
-from bench.reader.knowledge import catalogue
+from bench.reader.knowledge import catalogue, own_words
 
 if TYPE_CHECKING:
     from bench.reader.prompt import Known
@@ -166,12 +166,16 @@ def lines(view: View) -> list[str]:
 
 def judged(point: str, candidate: str) -> tuple[bool, str] | None:
     """Whether a text names a value within the tolerance and none beyond it; None where the point asks for none."""
-    for pattern, reference in _points():
+    for pattern, reference, own in _points():
         if match := pattern.fullmatch(point):
             regularity = catalogue().regularities[reference]
             tolerance = Decimal(match.groupdict().get("tolerance") or str(regularity.tolerance))
             wanted, near = match["value"], content_stems(_WITHIN.sub("", point))
-            parts = [part for part in _SENTENCE.split(candidate) if len(near & content_stems(part)) > 1]
+            parts = [
+                part
+                for part in _SENTENCE.split(candidate)
+                if len(near & content_stems(part)) > 1 and (not own or own & content_stems(part))
+            ]
             named = [value for part in parts for value in _TOKENS[regularity.answer].findall(part)]
             right = bool(named) and all(agrees(regularity.answer, value, wanted, tolerance) for value in named)
             return right, f"Here the text names {' and '.join(named) or 'no value'}."
@@ -179,9 +183,12 @@ def judged(point: str, candidate: str) -> tuple[bool, str] | None:
 
 
 @cache
-def _points() -> list[tuple[re.Pattern[str], str]]:
+def _points() -> list[tuple[re.Pattern[str], str, frozenset[str]]]:
+    """Of each checkpoint that asks for a value: its pattern, its habit, and what words its scenario's others lack."""
     scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.action == "generate"]
-    return [(_pattern(t.checkpoint), r) for s in scenarios for r, t in s.regularities.items()]
+    return [
+        (_pattern(t.checkpoint), r, own_words(t.checkpoint, s)) for s in scenarios for r, t in s.regularities.items()
+    ]
 
 
 def _pattern(checkpoint: str) -> re.Pattern[str]:
