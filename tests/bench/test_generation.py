@@ -223,8 +223,9 @@ def test_an_episode_is_told_whole_and_in_order_to_people_of_its_split_whom_it_ca
     mine = Episode.model_validate({"slug": "mine", "name": "Mine", "split": "test", "events": told})
     others = [{**event, "text": f"{event['text']} of others"} for event in told]
     barred = Episode.model_validate({"slug": "no", "name": "No", "split": "dev", "needs": ["baby"], "events": others})
-    home = replace(catalogue.domains["home"], episodes={"mine": mine, "no": barred})
-    everything = replace(catalogue, domains={**catalogue.domains, "home": home})
+    domains = {slug: replace(data, episodes={}) for slug, data in catalogue.domains.items()}
+    domains["home"] = replace(domains["home"], episodes={"mine": mine, "no": barred})
+    everything = replace(catalogue, domains=domains)
     stories = [
         (persona.split, [event.text for event in persona.events if event.text.startswith("boiler, part")])
         for persona in generate(everything, Recipe("t", "tiny", seed=3, noise=0.7))

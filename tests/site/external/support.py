@@ -51,9 +51,9 @@ def refused(answer: httpx.Response, status: int, part: str) -> bool:
     return True
 
 
-def finished_run(client: httpx.Client) -> int:
-    run_id = open_run(client, judges=[], limit=4)
-    assert http_agent.run(client, run_id) == 4
+def finished_run(client: httpx.Client, tasks: int = 4) -> int:
+    run_id = open_run(client, judges=[], limit=tasks)
+    assert http_agent.run(client, run_id) == tasks
     for unit in Unit.objects.filter(run_id=run_id, status=UnitStatus.ACTED):
         judge(unit.pk, "judge-of-this-test")
     deadline = time.monotonic() + 30

@@ -14,16 +14,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_results_of_an_own_run_are_shown_once_it_has_ended(client: httpx.Client):
-    run_id = finished_run(client)
+    run_id = finished_run(client, tasks=12)  # of both kinds
     path, agent = f"/api/external/runs/{run_id}/results", bearer(Scope.AGENT)
     Run.objects.filter(pk=run_id).update(status="running")
     assert refused(client.get(path, headers=agent), 409, "its results are shown once it has ended")
     finish_if_over(run_id)
     found = client.get(path, headers=agent).json()
     assert (found["checkpoints"], found["gold_withheld"]) == (None, "gold needs a token of scope 'gold'")
-    assert found["cells"][0]["planned"] == 4
+    assert found["cells"][0]["planned"] == 12
     kinds = found["by_action_kind"]
-    assert sum(shares["tasks"] for shares in kinds.values()) == 4
+    assert sum(shares["tasks"] for shares in kinds.values()) == 12
     assert kinds["call_api"]["preference_scored"] > 0
     assert kinds["generate"]["preference_scored"] == 0  # no judges: rules and people only
 
