@@ -119,7 +119,7 @@ class _Watch:
     def search(self, query: str, **options: Unpack[SearchOptions]) -> tuple[Evidence, ...]:
         with self._halting():
             hits = self._search(query, **options)
-        self._found.update((hit.event_id, one_line(hit.text)) for hit in hits)
+        self._found.update((hit.event_id, one_line(hit.text)) for hit in hits if hit.event_id not in self._found)
         return hits
 
     def check_shown(self, trajectory: Trajectory, task: TaskInput) -> None:

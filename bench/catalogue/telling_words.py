@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import django
+
 from bench.catalogue.load import DATA, DOMAINS, Catalogue, CatalogueError, all_texts, load_catalogue
 from bench.catalogue.recurring_texts import Line, lines
 from bench.catalogue.texts import TEXT_SLOT
@@ -74,11 +76,7 @@ def authored(catalogue: Catalogue) -> list[Placed]:
 
 def generated(catalogue: Catalogue, size: str) -> Iterator[Placed]:
     """The events of a dataset. Raises ValueError for an unknown size."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
-    import django
-
-    django.setup()  # the builder knows its tables
-    from bench.generation.build import Recipe, generate
+    from bench.generation.build import Recipe, generate  # the builder's tables are known only now
 
     places = {text.text: place for place, text in all_texts(catalogue)}
     known = recogniser(catalogue)
@@ -150,4 +148,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iba_site.settings")
+    django.setup()  # here alone: it puts log handlers on what stderr is at this moment
     sys.exit(main(sys.argv[1:]))

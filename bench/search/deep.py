@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from agents.contract import Engine, Evidence, Search
+import numpy as np
+
+from bench.search.history import Allowed, History, Rows, Scores, best_rows
+from bench.search.sessions import standardised
 from bench.search.windows import search_window
 
 POOL = 200
@@ -21,45 +21,33 @@ LENGTH = 0.18  # for each standard deviation of the logarithm: a longer text tel
 IN_WINDOW = 0.9  # within the time that the question names
 TURNS = 5  # texts that somebody begins with a name and a colon, from which on that is a speaker
 
-_SPEAKER = re.compile(r"^([^\W\d_][^:\n]{0,40}): ")
 
-
-def deep_search(query: str, search: Search, k: int, now: datetime) -> tuple[Evidence, ...]:
-    """The ``k`` best events for ``query``, best first."""
-    pool = {hit.event_id: hit for hit in search(query, k=max(POOL, k), engine=Engine.HYBRID)}
+def look_closer(
+    history: History, query: str, scores: Scores, *, k: int, allowed: Allowed, now: datetime
+) -> tuple[Rows, Scores]:
+    """The ``k`` best of the ``allowed`` rows and what they score, best first. ``scores``: of the looks before."""
+    looked_at = best_rows(scores, allowed, max(POOL, k))
     window = search_window(query, now)
-    inside: set[str] = set()
-    if window is not None:
-        hits = search(query, k=k, engine=Engine.HYBRID, since=window[0], until=window[1])
-        inside = {hit.event_id for hit in hits}
-        pool = {**{hit.event_id: hit for hit in hits}, **pool}
-    looked_at = tuple(pool.values())
-    plain = _standardised([hit.score for hit in looked_at])
-    spoken = _turns(looked_at, query)
-    scores = {
-        hit.event_id: plain[row] + spoken.get(hit.event_id, 0.0) + IN_WINDOW * (hit.event_id in inside)
-        for row, hit in enumerate(looked_at)
-    }
-    order = sorted(looked_at, key=lambda hit: (-scores[hit.event_id], hit.event_id))
-    return tuple(replace(hit, score=scores[hit.event_id]) for hit in order[:k])
+    inside = best_rows(scores, allowed & history.between(*window), k) if window is not None else looked_at[:0]
+    looked_at = np.union1d(looked_at, inside)
+    closer = standardised(scores[looked_at]) + IN_WINDOW * np.isin(looked_at, inside)
+    closer += _of_turns(history, looked_at, query)
+    order = best_rows(closer, np.ones(len(closer), dtype=bool), k)
+    return looked_at[order], closer[order]
 
 
-def _turns(hits: Sequence[Evidence], query: str) -> dict[str, float]:
-    """Event -> what its being a turn of a dialogue adds. Other texts are in it nowhere: they are left as they are."""
-    names = {hit.event_id: match[1].lower() for hit in hits if (match := _SPEAKER.match(hit.text))}
-    known = {name for name, count in Counter(names.values()).items() if count >= TURNS}
-    turns = [hit for hit in hits if names.get(hit.event_id) in known]
+def _of_turns(history: History, rows: Rows, query: str) -> Scores:
+    """What being a turn of a dialogue adds to each row. Other texts are left as they are."""
+    names = history.speakers[rows]
+    added = np.zeros(len(rows))
+    known = {name for name, count in Counter(names.tolist()).items() if name and count >= TURNS}
+    if not known:
+        return added
+    turns = np.isin(names, list(known))
     asked = {name for name in known if re.search(rf"\b{re.escape(name)}\b", query.lower())}
-    longer = _standardised([math.log(1 + len(turn.text)) for turn in turns])
-    added = {}
-    for turn, length in zip(turns, longer, strict=True):
-        name = names[turn.event_id]
-        spoken = (name in asked) - bool(asked - {name})
-        added[turn.event_id] = SPEAKER * spoken + LENGTH * length - ASKS * turn.text.rstrip().endswith("?")
+    spoken = np.array([(name in asked) - bool(asked - {name}) for name in names[turns]])
+    texts = [history.texts[row] for row in rows[turns]]
+    asks = np.array([text.rstrip().endswith("?") for text in texts])
+    longer = standardised(np.log1p([len(text) for text in texts]))
+    added[turns] = SPEAKER * spoken + LENGTH * longer - ASKS * asks
     return added
-
-
-def _standardised(values: Sequence[float]) -> list[float]:
-    mean = sum(values) / max(len(values), 1)
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / max(len(values), 1))
-    return [(value - mean) / spread if spread > 1e-9 else 0.0 for value in values]

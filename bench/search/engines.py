@@ -7,21 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
 from django.db import DatabaseError, InterfaceError
-from numpy.typing import NDArray
 
 from agents.contract import Engine, Evidence, SearchUnavailable, ServiceAway
 from agents.model.embeddings import EmbeddingError, EmbeddingUnavailable
 from bench.database import is_away, release_connection
-from bench.search.deep import deep_search
-from bench.search.history import History, Scores, load_history
-from bench.search.looks import from_0_to_1, look_again
-from bench.search.sessions import standardised, with_sessions
+from bench.search.deep import look_closer
+from bench.search.history import History, Rows, Scores, best_rows, load_history
+from bench.search.looks import hybrid_scores, look_again
 from bench.search.similarity import VectorsMissing, cosines
 from bench.search.vectors import EmbeddingsMissing, query_vector
-
-Allowed = NDArray[np.bool_]  # one a row of the history
 
 
 @dataclass(frozen=True)
@@ -81,40 +76,15 @@ def search_history(
     """
     if not len(history):
         return ()
-    allowed = _window(history, since, until)
-    if not query.strip():
-        scores = history.times.copy()
-    elif engine is Engine.DEEP:
-        return _deep(history, as_of, query, k, allowed)
-    else:
-        scores = _score(history, query, engine)
-    return _best(history, scores, allowed, k)
-
-
-def _deep(history: History, as_of: datetime | None, query: str, k: int, allowed: Allowed) -> tuple[Evidence, ...]:
-    """Looks at what ``hybrid`` finds once more. No look goes beyond the events that are ``allowed``."""
-    scores = look_again(history, query, query_vector(query), hybrid_scores(history, query))
-
-    def within(
-        query: str,
-        *,
-        k: int = 10,
-        engine: Engine = Engine.DEEP,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[Evidence, ...]:
-        return _best(history, scores, allowed & _window(history, since, until), k)
-
-    return deep_search(query, within, k, as_of or history.moments[-1])
-
-
-def _window(history: History, since: datetime | None, until: datetime | None) -> Allowed:
-    allowed = np.ones(len(history), dtype=bool)
-    if since is not None:
-        allowed &= history.times >= since.timestamp()
-    if until is not None:
-        allowed &= history.times <= until.timestamp()
-    return allowed
+    allowed = history.between(since, until)
+    if query.strip() and engine is Engine.DEEP:
+        now = as_of or history.moments[-1]
+        return _evidence(
+            history, *look_closer(history, query, look_again(history, query), k=k, allowed=allowed, now=now)
+        )
+    scores = _score(history, query, engine) if query.strip() else history.times
+    rows = best_rows(scores, allowed, k)
+    return _evidence(history, rows, scores[rows])
 
 
 def _score(history: History, query: str, engine: Engine) -> Scores:
@@ -125,27 +95,14 @@ def _score(history: History, query: str, engine: Engine) -> Scores:
     return hybrid_scores(history, query)
 
 
-def hybrid_scores(history: History, query: str) -> Scores:
-    """The share of the query that an event says, plus its place between the farthest (0) and the nearest event (1).
-
-    So words count by how much of the question the events can say in its own words: one that is put in other
-    words leaves the choice to the vectors. Where sessions are short turns, what stands beside an event counts too.
-    """
-    own = history.lexical_share(query) + from_0_to_1(cosines(history, query_vector(query)))
-    return with_sessions(history, query, standardised(own)) if history.session_members else own
-
-
-def _best(history: History, scores: Scores, allowed: Allowed, k: int) -> tuple[Evidence, ...]:
-    rows = np.flatnonzero(allowed)
-    # lexsort: last key first; newest first among equals.
-    order = rows[np.lexsort((-rows, -scores[rows]))][:k]
+def _evidence(history: History, rows: Rows, scores: Scores) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
             event_id=str(history.ids[row]),
             occurred_at=history.moments[row],
             channel=history.channels[row],
             text=history.texts[row],
-            score=float(scores[row]),
+            score=score,
         )
-        for row in order
+        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
     )

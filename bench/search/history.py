@@ -24,9 +24,12 @@ from bench.search.pieces import PIECE, pieces_of
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
 
 Scores = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Allowed = NDArray[np.bool_]  # one a row of the history
 # The usual values of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009); never tuned here.
 K1, B = 1.2, 0.75
 _TOKEN = re.compile(r"\w+")
+_SPEAKER = re.compile(r"^([^\W\d_][^:\n]{0,40}): ")
 _STOP = frozenset(STOPWORDS_EN)
 _local = threading.local()
 
@@ -55,6 +58,21 @@ class History:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def between(self, since: datetime | None, until: datetime | None) -> Allowed:
+        """The rows of this span of time, its ends included; None: open."""
+        allowed = np.ones(len(self), dtype=bool)
+        if since is not None:
+            allowed &= self.times >= since.timestamp()
+        if until is not None:
+            allowed &= self.times <= until.timestamp()
+        return allowed
+
+    @cached_property
+    def speakers(self) -> NDArray[np.str_]:
+        """Who a text says to be speaking ("Ben: ..."), in lower case; "" of most."""
+        named = (_SPEAKER.match(text) for text in self.texts)
+        return np.array([match[1].lower() if match else "" for match in named])
 
     @cached_property
     def lexical(self) -> bm25s.BM25 | None:
@@ -143,6 +161,12 @@ class History:
     def holding(self) -> Counter[str]:
         """Word -> how many events hold it."""
         return Counter(word for stems in self.stems for word in set(stems))
+
+
+def best_rows(scores: Scores, allowed: Allowed, k: int) -> Rows:
+    """The ``k`` best of the allowed rows, best first; ties go to the later row."""
+    rows = np.flatnonzero(allowed)
+    return rows[np.lexsort((-rows, -scores[rows]))][:k]  # lexsort: last key first
 
 
 def index_scores(index: bm25s.BM25 | None, query: str, size: int) -> Scores:

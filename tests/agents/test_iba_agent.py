@@ -9,7 +9,6 @@ from agents.contract import (
     Constraint,
     ConstraintKind,
     ConstraintStatus,
-    Evidence,
     Limits,
     Part,
     Stage,
@@ -24,7 +23,6 @@ from agents.methods.iba.think import accept, consequences, think
 from agents.methods.iba.verify import repair
 from agents.toolkit.acting import Brief, Draft
 from agents.toolkit.arguments import cleaned, described, problems
-from bench.search.deep import deep_search
 from tests.agents.agent_world import (
     AS_OF,
     BOOK_TRAIN,
@@ -201,33 +199,6 @@ def test_a_reply_that_was_cut_off_still_gives_its_whole_rows() -> None:
     assert [(item.about, item.value, item.text) for item in found] == [
         ("where to sit", "aisle", "Sits on the aisle.")
     ] * 2
-
-
-def test_deep_search_needs_no_model_and_never_gives_more_than_k() -> None:
-    found = deep_search("aisle place on a train", search_over(EVENTS), 5, AS_OF)
-    assert len(found) == 5
-    assert len({item.event_id for item in found}) == 5
-
-
-def test_deep_search_prefers_who_is_asked_about_and_who_does_not_ask() -> None:
-    said = [
-        f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")
-    ]
-    texts = [
-        *said,
-        "Ana: the fair was loud this year.",
-        "Ben: the fair was loud this year.",
-        "Ana: the fair was loud this year?",
-    ]
-    events = [Evidence(f"ev{number}", AS_OF, "chat", text) for number, text in enumerate(texts)]
-    found = deep_search("Was Ben at the loud fair?", search_over(events), 11, AS_OF)
-    order = [item.text for item in found]
-    assert order.index(texts[9]) < order.index(texts[8]) < order.index(texts[10])
-
-
-def test_deep_search_looks_into_the_time_that_a_question_names() -> None:
-    found = deep_search("what did the water company take last July?", search_over(EVENTS), 6, AS_OF)
-    assert "ev14" in {item.event_id for item in found}  # 2025-07-19 bank
 
 
 def test_a_constraint_without_a_known_citation_or_without_words_is_dropped() -> None:

@@ -12,7 +12,8 @@ from agents.contract import Engine, SearchUnavailable
 from bench.importers.histories import ImportedEvent, write_histories
 from bench.models import Event, EventLabel, EventVector, Persona
 from bench.search import HistorySearch
-from bench.search.history import forget, load_history
+from bench.search.deep import look_closer
+from bench.search.history import History, forget, load_history
 from bench.search.looks import from_0_to_1
 from bench.search.pieces import pieces_of
 from bench.search.sessions import standardised
@@ -167,6 +168,53 @@ def test_long_texts_of_a_session_do_not_speak_for_one_another(db: None):
     long = [ImportedEvent(DAY + timedelta(days=1, hours=n), "chat", "word " * 200, session="b") for n in range(3)]
     pk = write_histories("both", "jsonl", {"ana": short + long}).personas.get().pk
     assert [rows.tolist() for rows in load_history(pk, None).session_members] == [[0, 1, 2]]
+
+
+def told(*texts: str) -> History:
+    """A history that no database holds: a note a day."""
+    days = [DAY + timedelta(days=n) for n in range(len(texts))]
+    return History(
+        persona_id=0,
+        ids=np.arange(len(texts)),
+        times=np.array([day.timestamp() for day in days]),
+        channels=("note",) * len(texts),
+        sessions=("",) * len(texts),
+        texts=texts,
+        moments=tuple(days),
+    )
+
+
+def closer(history: History, query: str, scores: list[float], k: int) -> list[str]:
+    now = history.moments[-1] + timedelta(days=1)
+    rows, _ = look_closer(history, query, np.array(scores), k=k, allowed=history.between(None, None), now=now)
+    return [history.texts[row] for row in rows]
+
+
+def test_a_closer_look_gives_no_more_than_k_and_the_later_of_two_that_are_alike():
+    history = told("a", "b", "c", "d")
+    assert closer(history, "x", [1, 3, 3, 2], 3) == ["c", "b", "d"]
+
+
+def test_a_closer_look_prefers_who_is_asked_about_and_who_does_not_ask():
+    fair = [
+        f"{name}: the fair was {word} this year" for name in ("Ana", "Ben") for word in ("big", "wet", "odd", "long")
+    ]
+    last = [f"{who} the fair was loud this year{mark}" for who, mark in (("Ana:", "."), ("Ben:", "."), ("Ana:", "?"))]
+    order = closer(told(*fair, *last), "Was Ben at the loud fair?", [0] * 8 + [1] * 3, 11)
+    assert order.index(last[1]) < order.index(last[0]) < order.index(last[2])
+
+
+def test_a_closer_look_leaves_a_name_that_is_seldom_before_a_colon_as_it_is():
+    history = told("Ben: loud", "Note: quiet", "calm")
+    assert closer(history, "Was Ben loud?", [1, 2, 3], 3) == ["calm", "Note: quiet", "Ben: loud"]
+
+
+def test_a_closer_look_looks_into_the_time_that_a_question_names():
+    history = told(*(f"note {n}" for n in range(70)))  # from 1 March to 9 May
+    scores = [0.0] * 70
+    scores[20], scores[69] = 0.5, 0.55  # 21 March and 9 May, 0.6 deviations apart
+    assert closer(history, "what came?", scores, 1) == ["note 69"]
+    assert closer(history, "what came last March?", scores, 1) == ["note 20"]
 
 
 def test_deep_search_finds_what_resembles_the_best_of_the_first_look(db: None, embeddings: None):

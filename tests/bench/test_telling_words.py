@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
 import pytest
@@ -67,3 +68,9 @@ def test_the_command_names_areas_and_refuses_what_is_neither_domain_nor_size(cap
     assert main(["gardening"]) == 2
     assert main(["dining", "gardening"]) == 2
     assert "'gardening' is no domain" in capsys.readouterr().err
+
+
+def test_a_size_is_read_without_setting_up_the_process_anew(capsys):
+    before = list(logging.getLogger().handlers)  # set up within a test, they would write to its closed stderr
+    assert main(["gardening"]) == 2
+    assert logging.getLogger().handlers == before
