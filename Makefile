@@ -18,7 +18,7 @@ setup: .venv/.ready ## virtual environment with the locked dependencies
 	@tools/setup
 	@touch $@
 
-demo: setup ## the starter dataset, four methods with the simulated reader, the table, then the site
+demo: setup ## the starter dataset, four methods on 60 of its tasks with the simulated reader, the table, the site
 	@$(PY) -m iba_site.demo $(if $(filter 0,$(SERVE)),--no-site,)
 
 serve: setup ## the site on PORT, with a worker

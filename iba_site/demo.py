@@ -1,4 +1,4 @@
-"""`make demo`: services, dataset, one run of four methods on the simulated reader, table, logins, site."""
+"""`make demo`: services, dataset, one run of four methods on some of its tasks, simulated reader, table, logins, site."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from iba_site import env, services
 from iba_site.services import ServiceError
 
 METHODS = "iba,rag,recency,no_history"
+TASKS = "60"  # a part of every domain and persona: enough to see every page, within a minute and a half
 SERVICES = ("postgres", "redis", "embeddings", "offline", "worker")
 
 
@@ -58,7 +59,9 @@ def run(*, with_site: bool) -> None:
     manage("migrate", "--verbosity", "0")
     services.ensure("worker")
     manage("build_dataset", "--name", "starter", "--size", "starter")
-    manage("run_benchmark", "--dataset", "starter", "--methods", METHODS, "--model", "offline", "--reuse")
+    run = ("run_benchmark", "--dataset", "starter", "--methods", METHODS, "--model", "offline")
+    manage(*run, "--limit", TASKS, "--reuse")
+    print(f"{TASKS} of the dataset's tasks; all of them: .venv/bin/python manage.py {' '.join(run)}\n")
     manage("demo_users")
     if with_site:
         record = services.ensure("web")["web"]
