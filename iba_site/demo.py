@@ -1,4 +1,4 @@
-"""`make demo`: services, dataset, one run of four methods on some of its tasks, simulated reader, table, logins, site."""
+"""`make demo`: services, dataset, four methods on some of its tasks with the simulated reader, table, logins, site."""
 
 from __future__ import annotations
 
