@@ -26,7 +26,7 @@ serve: setup ## the site on PORT, with a worker
 
 worker: setup ## a worker in the foreground
 	@$(PY) -m iba_site.services start postgres redis embeddings offline
-	@$(PY) -m celery -A iba_site.celery worker --pool threads --concurrency $${WORKER_THREADS:-64} --loglevel INFO
+	@$(PY) -m celery --skip-checks -A iba_site.celery worker --pool threads --concurrency $${WORKER_THREADS:-64} --loglevel INFO
 
 stop: ## end everything that this copy started
 	@if [ -x $(PY) ]; then $(PY) -m iba_site.services stop; fi

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bench.caching import made_once
 from bench.catalogue.asking import typed_faults
 from bench.catalogue.changes import LifeChange
 from bench.catalogue.episodes import Episode
@@ -112,7 +112,7 @@ def load_catalogue(root: Path = DATA, domains: tuple[str, ...] = DOMAINS) -> Cat
     return _load(root, domains, _data_version(root))
 
 
-@lru_cache(maxsize=2)
+@made_once(2)
 def _load(root: Path, domains: tuple[str, ...], data_version: str) -> Catalogue:
     reader = _Reader(root)
     complete = domains == DOMAINS

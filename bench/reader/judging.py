@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
 from agents.contract import JSON
+from bench.caching import made_once
 from bench.catalogue import Scenario
 from bench.catalogue.words import content_stems
 from bench.reader import typed
@@ -85,7 +85,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for clause in clauses(text) for word in clause)
 
 
-@cache
+@made_once()
 def _points() -> list[Point]:
     """Every checkpoint of a text."""
     scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.preferences]

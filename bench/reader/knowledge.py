@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from bench.caching import made_once
 from bench.catalogue import Catalogue, Scenario, load_catalogue
 from bench.catalogue.schema import Dimension
 from bench.catalogue.texts import SLOT
@@ -36,7 +37,7 @@ class Asked:
         return self.reference.split(".")[0]
 
 
-@cache
+@made_once()
 def catalogue() -> Catalogue:
     return load_catalogue()
 
@@ -64,7 +65,7 @@ def named_day(text: str, now: date) -> date:
     return next((day for n in range(1, 63) if (day := now + timedelta(days=n)).day == number), now)
 
 
-@cache
+@made_once()
 def _patterns() -> list[tuple[str, Scenario, str, re.Pattern[str]]]:
     return [
         (f"{domain}.{slug}", scenario, request.context or "", template(request.text, scenario))
@@ -104,7 +105,7 @@ def sentence(dimension: str, value: str) -> str:
     return f"{found.name}: {option.label}. {_flat(option.description)}"
 
 
-@cache
+@made_once()
 def dimensions() -> dict[str, Dimension]:
     return {f"{slug}.{d.slug}": d for slug, data in catalogue().domains.items() for d in data.dimensions.values()}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from agents.contract import JSON
+from bench.caching import made_once
 from bench.generation.resolve import Shown
 from bench.reader.knowledge import dimensions
 
@@ -30,7 +30,7 @@ def heard(text: str) -> Pair | None:
     return (named[0], named[1]) if len(named) == 2 and named[0] and named[1] else None
 
 
-@cache
+@made_once()
 def _by_name() -> dict[str, str]:
     return {dimension.name: reference for reference, dimension in dimensions().items()}
 

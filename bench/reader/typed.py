@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache
 from typing import TYPE_CHECKING
 
 from agents.contract import JSON
+from bench.caching import made_once
 from bench.catalogue.regularities import WEEKDAYS, Regularity
 from bench.catalogue.texts import SLOT
 from bench.catalogue.words import content_stems
@@ -44,7 +44,7 @@ def heard(text: str) -> Value | None:
     return (reference, match[2]) if match and reference else None
 
 
-@cache
+@made_once()
 def _by_name() -> dict[str, str]:
     return {one.name: reference for reference, one in catalogue().regularities.items()}
 
@@ -182,7 +182,7 @@ def judged(point: str, candidate: str) -> tuple[bool, str] | None:
     return None
 
 
-@cache
+@made_once()
 def _points() -> list[tuple[re.Pattern[str], str, frozenset[str]]]:
     """Of each checkpoint that asks for a value: its pattern, its habit, and what words its scenario's others lack."""
     scenarios = [s for data in catalogue().domains.values() for s in data.scenarios.values() if s.action == "generate"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
 
+from bench.caching import made_once
 from bench.catalogue import Scenario
 from bench.catalogue.words import content_stems, stems
 from bench.reader import typed
@@ -103,7 +104,7 @@ def _votes(text: str, dimension: str) -> Counter[str]:
     return Counter(value for term in used for value in known[term])
 
 
-@cache
+@made_once()
 def lexicon() -> dict[str, dict[Term, set[str]]]:
     """Dimension -> term -> the options that are told with it."""
     written = yaml.safe_load((Path(__file__).parent / "lexicon.yaml").read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
+from bench.caching import made_once
 from bench.models import Event
 from bench.search.pieces import PIECE, pieces_of
 
@@ -186,7 +187,7 @@ def _index(corpus: list[tuple[str, ...]]) -> bm25s.BM25 | None:
     return index
 
 
-@lru_cache(maxsize=4096)
+@made_once(4096)
 def load_history(persona_id: int, as_of: datetime | None, hidden: str = "") -> History:
     """The events that are visible at ``as_of`` (all for None). Cached: the events of a dataset version never change.
 
@@ -199,7 +200,7 @@ def load_history(persona_id: int, as_of: datetime | None, hidden: str = "") -> H
     return _load(persona_id, -1 if last is None else last, hidden)
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def _load(persona_id: int, last_position: int, hidden: str) -> History:
     events = Event.objects.filter(persona_id=persona_id, position__lte=last_position)
     if hidden:
@@ -219,5 +220,5 @@ def _load(persona_id: int, last_position: int, hidden: str) -> History:
 
 def forget() -> None:
     """Drop the cached histories; for tests and after an import."""
-    load_history.cache_clear()
-    _load.cache_clear()
+    load_history.cache_clear()  # type: ignore[attr-defined]
+    _load.cache_clear()  # type: ignore[attr-defined]

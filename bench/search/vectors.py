@@ -12,6 +12,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from agents.model.embeddings import EmbeddingClient, Kind
+from bench.caching import made_once
 from bench.models import Event, EventVector, TextVector
 from bench.search.pieces import pieces_of
 from bench.services import services
@@ -98,7 +99,7 @@ def index_events(persona_ids: Iterable[int], *, progress: Callable[[int, int], N
     return len(rows)
 
 
-@lru_cache(maxsize=4096)
+@made_once(4096)
 def query_vector(text: str) -> NDArray[np.float32]:
     """The query's unit vector (d,), from the cache where it was asked before."""
     return np.asarray(embed_texts([text], kind="query")[0])

@@ -223,7 +223,8 @@ def _start_offline() -> Record:
 
 def _start_worker(name: str) -> Record:
     threads = env.integer("WORKER_THREADS", 64, high=1024)
-    command = [sys.executable, "-m", "celery", "-A", "iba_site.celery", "worker"]
+    # Django's checks import every page and chart: seconds, for a process that shows none.
+    command = [sys.executable, "-m", "celery", "--skip-checks", "-A", "iba_site.celery", "worker"]
     command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     command += ["--hostname", f"iba-{secrets.token_hex(4)}@%h"]
