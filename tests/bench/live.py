@@ -227,8 +227,17 @@ class Worker:
         }
         self.log = services.manager.run_dir().parent / "log" / f"test-worker-{time.monotonic_ns()}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "celery", "--skip-checks", "-A", "iba_site.celery", "worker", "--pool", "threads"]
-        command += ["--concurrency", str(threads), "--loglevel", "WARNING", "--hostname", f"{self.log.stem}@test"]
+        command = [sys.executable, "-m", "celery", "--skip-checks", "-A", "iba_site.celery", "worker"]
+        command += [
+            "--pool",
+            "threads",
+            "--concurrency",
+            str(threads),
+            "--loglevel",
+            "WARNING",
+            "--hostname",
+            f"{self.log.stem}@test",
+        ]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
