@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export IBA_HOME ?= $(CURDIR)/.iba
 export PORT ?= 8000
+# Dozens of processes start here. Each would compile all that it imports, where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 SERVE ?= 1
 PY := .venv/bin/python
 RUN := $(PY) manage.py
