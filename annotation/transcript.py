@@ -7,7 +7,7 @@ between methods, so none of them is here. Judges see no more either.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -87,7 +87,7 @@ def transcript(trajectory: Trajectory) -> Transcript:
         scenario=task.scenario.name,
         look_ups=tuple(_look_up(number, step) for number, step in enumerate(look_ups, 1)),
         paragraphs=_paragraphs(course.action.text if course.action else ""),
-        calls=tuple(_call(task, call, number, len(calls)) for number, call in enumerate(calls, 1)),
+        calls=tuple(_call(task, calls, number) for number in range(1, len(calls) + 1)),
     )
 
 
@@ -184,9 +184,10 @@ def _arguments(arguments: object) -> Fields:
     return () if arguments is None else (("arguments", _plain(arguments)),)
 
 
-def _call(task: Task, call: JSON, number: int, last: int) -> Call:
-    """The last call is the one that counts, so its parts have the short names."""
-    of_call = None if number == last else number
+def _call(task: Task, calls: Sequence[JSON], number: int) -> Call:
+    """The last call of a tool is the one that counts, so its parts have the short names."""
+    call, last = calls[number - 1], len(calls)
+    of_call = number if any(later["tool"] == call["tool"] for later in calls[number:]) else None
     chosen = str(call["arguments"].get(task.world.get("item_argument", ""), ""))
     items = (item for item in task.world.get("items", []) if same_text(item["id"], chosen))
     fields = _field_passages(PartKind.ITEM, of_call, next(items, {}))

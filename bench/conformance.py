@@ -59,7 +59,6 @@ _ORDER = ToolSpec(
 _WORLD = {
     "items": [{"id": "MEA-1", "title": "Rice bowl"}, {"id": "MEA-2", "title": "Noodles"}],
     "filters": {},
-    "commit": "order_meal",
     "item_argument": "meal_id",
 }
 

@@ -22,7 +22,7 @@ def write(task: dict[str, Any], events: list[dict[str, Any]]) -> str:
 
 
 def fill(tool: dict[str, Any], item_id: str, task: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of the committing call: the first item, the first option, and dull values elsewhere."""
+    """Arguments of a committing call: the first item, the first option, and dull values elsewhere."""
     arguments: dict[str, Any] = {}
     for name, schema in tool["parameters"]["properties"].items():
         if name.endswith("_id"):
@@ -31,24 +31,27 @@ def fill(tool: dict[str, Any], item_id: str, task: dict[str, Any]) -> dict[str, 
             arguments[name] = schema["enum"][0]
         elif schema.get("format") == "date":
             arguments[name] = task["as_of"][:10]
+        elif schema.get("format") == "time":
+            arguments[name] = task["as_of"][11:16]
         else:
             kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
             arguments[name] = {"integer": 1, "number": 1, "boolean": False}.get(kinds[0], "")
     return arguments
 
 
-def work_on(client: httpx.Client, unit: int, task: dict[str, Any]) -> None:
-    """One task from search to submission."""
+def work_on(client: httpx.Client, unit: int, task: dict[str, Any], committed: list[str]) -> None:
+    """One task from search to submission. ``committed``: tools that were called before it was stopped."""
     found = client.post(f"/api/external/units/{unit}/search", json={"query": task["request"], "k": 8})
     events = [] if found.status_code == 409 else found.raise_for_status().json()["events"]  # 409: the budget is used up
     text = ""
     if task["tools"]:
         lookup = next(tool for tool in task["tools"] if not tool["commits"])
-        commit = next(tool for tool in task["tools"] if tool["commits"])
+        left = [tool for tool in task["tools"] if tool["commits"] and tool["name"] not in committed]
         use = f"/api/external/units/{unit}/tools"
         items = client.post(use, json={"name": lookup["name"], "arguments": {}}).raise_for_status().json()["items"]
-        arguments = fill(commit, items[0]["id"], task)
-        client.post(use, json={"name": commit["name"], "arguments": arguments}).raise_for_status()
+        for commit in left:
+            arguments = fill(commit, items[0]["id"], task)
+            client.post(use, json={"name": commit["name"], "arguments": arguments}).raise_for_status()
     else:
         text = write(task, events)
     steps = [{"stage": "think", "kind": "note", "summary": f"Repeated {len(events)} events and thought nothing."}]
@@ -62,10 +65,7 @@ def run(client: httpx.Client, run_id: int) -> int:
         given = client.post(f"/api/external/runs/{run_id}/next").raise_for_status().json()
         if given["unit"] is None:
             return done
-        if not (given["task"]["tools"] and given["committed"]):
-            work_on(client, given["unit"], given["task"])
-        else:  # it was stopped between the call and the submission
-            client.post(f"/api/external/units/{given['unit']}/submit", json={}).raise_for_status()
+        work_on(client, given["unit"], given["task"], [call["tool"] for call in given["committed"]])
         done += 1
 
 

@@ -91,7 +91,7 @@ class ToolIn(Given):
     name: str = Field(max_length=200, description="of a tool of the task")
     arguments: dict[str, Any] = Field(
         default_factory=dict,
-        description="by the tool's schema. null in a look-up: any value. null in the committing call, where the "
+        description="by the tool's schema. null in a look-up: any value. null in a committing call, where the "
         "schema allows it: you would have to ask; it satisfies no checkpoint",
     )
 
@@ -145,7 +145,7 @@ class TaskOut(Schema):
     scenario: str = Field(description="what the task is about")
     request: str = Field(description="what the person asks for")
     as_of: datetime = Field(description="now, for the task; the history ends before it")
-    action_kind: Literal["generate", "call_api"] = Field(description="a text, or one committing call")
+    action_kind: Literal["generate", "call_api"] = Field(description="a text, or committing calls, one of each tool that commits")
     tools: list[ToolSpecOut] = Field(description="empty for generate")
 
 
@@ -202,7 +202,7 @@ class ToolOut(Schema):
     items: list[dict[str, Any]] | None = Field(None, description="of a look-up: the first items found")
     total: int | None = Field(None, description="of a look-up: how many there are")
     confirmation: str | None = Field(None, description="of a committing call that went through")
-    number: int | None = Field(None, description="committing calls so far; more than one fails the task")
+    number: int | None = Field(None, description="committing calls so far; more than one of a tool fails the task")
     error: str | None = Field(None, description="what did not fit, or which values there are, in a sentence")
     remaining: RemainingOut = Field(description="what is left of the budget")
 

@@ -21,7 +21,7 @@ class Part:
     """``str`` gives the name that is stored and ``Part.named`` reads it.
 
     ``key`` is an argument's or field's name, a number counted from 1, or an event's id; "" for the request.
-    ``call`` is set for arguments and items of an earlier call than the last, which is the one that counts.
+    ``call`` is set for arguments and items of an earlier call than the last of its tool, which is the one that counts.
     """
 
     kind: PartKind

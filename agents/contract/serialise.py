@@ -77,7 +77,12 @@ def _evidence(item: JSON) -> Evidence:
 
 
 def _action(item: JSON) -> Action:
-    return Action(**{**item, "kind": ActionKind(item["kind"]), "would_ask": tuple(item["would_ask"])})
+    known = {
+        "kind": ActionKind(item["kind"]),
+        "would_ask": tuple(item["would_ask"]),
+        "then": tuple(item.get("then", ())),
+    }
+    return Action(**{**item, **known})
 
 
 def _constraint(item: JSON) -> Constraint:

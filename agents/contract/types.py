@@ -116,7 +116,10 @@ class ConstraintStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool in the OpenAI function shape. ``commits`` marks the one call that acts."""
+    """A tool in the OpenAI function shape. ``commits`` marks a call that acts.
+
+    A task has one of these or, where two things have to agree, two; no argument is named in both.
+    """
 
     name: str
     description: str
@@ -227,12 +230,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What the agent did: a text, or the committing call as it was accepted."""
+    """What the agent did: a text, or the committing calls as they were accepted."""
 
     kind: ActionKind
     text: str = ""
     tool: str = ""
-    arguments: JSON = field(default_factory=dict)
+    arguments: JSON = field(default_factory=dict)  # of all calls
+    then: tuple[str, ...] = ()  # tools called after the first
     would_ask: tuple[str, ...] = ()  # arguments left null because a hard constraint stayed unresolved
     at_token_limit: bool = False  # the reply that it was taken from ended there
 

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agents.contract import JSON, LLM, Action, ActionKind, CallTool, Constraint, Evidence, Stage, TaskInput, ToolResult
+from agents.contract import (
+    JSON,
+    LLM,
+    Action,
+    ActionKind,
+    CallTool,
+    Constraint,
+    Evidence,
+    Stage,
+    TaskInput,
+    ToolResult,
+    ToolSpec,
+)
 from agents.toolkit import arguments as args
 from agents.toolkit.rendering import (
     bullets,
@@ -37,12 +49,23 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What would be committed: a text, or arguments for the committing tool."""
+    """What would be committed: a text, or arguments for the committing tools."""
 
     text: str = ""
     arguments: JSON | None = None
     items: tuple[JSON, ...] = ()  # what the look-ups found
     at_token_limit: bool = False  # the reply that it was taken from ended there
+    made: tuple[str, ...] = ()  # tools that accepted their arguments already
+    tools: tuple[str, ...] = ()  # tools that it calls; empty: all
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A committing call that was not accepted. ``draft`` and ``action`` hold what earlier ones made of it."""
+
+    error: str
+    draft: Draft
+    action: Action | None = None
 
 
 def early_sections(brief: Brief) -> str:
@@ -130,44 +153,69 @@ def draft(
             chat("act/text", task=task_lines(task), early=early_sections(brief), late=late), stage=Stage.ACT
         )
         return Draft(text=reply.text.strip(), at_token_limit=reply.cut.at_token_limit)
-    tool = args.committing_tool(task)
+    made = before.made if before is not None else ()
+    tools = [tool for tool in args.committing_tools(task) if tool.name not in made]
+    whole = args.as_one(tools)
     reply = llm.complete(
         chat(
             "act/arguments",
             task=task_lines(task),
             early=early_sections(brief),
-            tools=tool_lines([tool]),
+            tools=tool_lines(tools),
             items=item_lines(items[:ITEMS_SHOWN]),
             late=late,
         ),
         stage=Stage.ACT,
-        schema=args.wrapped(tool),
+        schema=args.wrapped(whole),
     )
-    cleaned = args.cleaned((reply.parsed or {}).get("arguments", {}), tool)
-    return Draft(arguments=cleaned, items=items, at_token_limit=reply.cut.at_token_limit)
+    cleaned = args.cleaned((reply.parsed or {}).get("arguments", {}), whole)
+    kept = arguments_made(task, before) if before is not None else {}
+    return Draft(arguments={**kept, **cleaned}, items=items, at_token_limit=reply.cut.at_token_limit, made=made)
+
+
+def arguments_made(task: TaskInput, done: Draft) -> JSON:
+    """The arguments of the calls that went through."""
+    through = [tool for tool in args.committing_tools(task) if tool.name in done.made]
+    return args.cleaned(done.arguments or {}, args.as_one(through)) if through else {}
 
 
 def describe(task: TaskInput, done: Draft) -> str:
     """A draft as text: the text itself, or the call in words."""
     if done.arguments is None:
         return done.text
-    return args.described(done.arguments, args.committing_tool(task), done.items)
+    return args.described(done.arguments, called(task, done), done.items)
 
 
-def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | str:
-    """Makes the committing call, or hands over the text. Returns the tool's error where the call was not accepted."""
+def called(task: TaskInput, done: Draft) -> tuple[ToolSpec, ...]:
+    """The committing tools that a draft calls."""
+    return tuple(tool for tool in args.committing_tools(task) if not done.tools or tool.name in done.tools)
+
+
+def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | Refused:
+    """Makes the committing calls that are left, in their order, or hands over the text. The first refusal ends it."""
     if done.arguments is None:
         if not done.text:
-            return "the text is empty"
+            return Refused("the text is empty", done)
         return Action(ActionKind.GENERATE, text=done.text, at_token_limit=done.at_token_limit)
-    tool = args.committing_tool(task)
-    result = call_tool(tool.name, done.arguments)
-    if not result.accepted:
-        return str(result.content.get("error", "the call was not accepted"))
+    for tool in called(task, done):
+        if tool.name in done.made:
+            continue
+        result = call_tool(tool.name, args.cleaned(done.arguments, tool))
+        if not result.accepted:
+            error = str(result.content.get("error", "the call was not accepted"))
+            return Refused(error, done, action_of(task, done, would_ask) if done.made else None)
+        done = replace(done, made=(*done.made, tool.name))
+    return action_of(task, done, would_ask)
+
+
+def action_of(task: TaskInput, done: Draft, would_ask: tuple[str, ...] = ()) -> Action:
+    """The calls that went through."""
+    first, *then = done.made
     return Action(
         ActionKind.CALL_API,
-        tool=tool.name,
-        arguments=done.arguments,
+        tool=first,
+        arguments=arguments_made(task, done),
+        then=tuple(then),
         would_ask=would_ask,
         at_token_limit=done.at_token_limit,
     )
@@ -178,7 +226,7 @@ def act_once(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) ->
     items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
     done = draft(task, brief, llm=llm, items=items)
     outcome = commit(task, done, call_tool=call_tool)
-    if isinstance(outcome, str):
-        done = draft(task, brief, llm=llm, items=items, before=done, failed=[outcome])
+    if isinstance(outcome, Refused):
+        done = draft(task, brief, llm=llm, items=items, before=outcome.draft, failed=[outcome.error])
         outcome = commit(task, done, call_tool=call_tool)
-    return outcome if isinstance(outcome, Action) else None
+    return outcome if isinstance(outcome, Action) else outcome.action

@@ -1,4 +1,4 @@
-"""The committing call's arguments: the schema that a model fills, and what code can check without one."""
+"""The committing calls' arguments: the schema that a model fills, and what code can check without one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,26 @@ from agents.contract import JSON, TaskInput, ToolSpec
 _ID_NAME = re.compile(r"(^|_)id$")
 
 
-def committing_tool(task: TaskInput) -> ToolSpec:
-    """The task's committing tool. Raises ValueError where there is not exactly one."""
-    tools = [tool for tool in task.tools if tool.commits]
-    if len(tools) != 1:
-        raise ValueError(f"task {task.task_id!r} has {len(tools)} committing tools; it needs exactly one")
-    return tools[0]
+def committing_tools(task: TaskInput) -> tuple[ToolSpec, ...]:
+    """The task's committing tools, in the order in which they are called. Raises ValueError where there is none."""
+    tools = tuple(tool for tool in task.tools if tool.commits)
+    if not tools:
+        raise ValueError(f"task {task.task_id!r} has no committing tool; it needs one or more")
+    return tools
+
+
+def as_one(tools: Sequence[ToolSpec]) -> ToolSpec:
+    """Several tools as one that takes the arguments of all. Raises ValueError for an argument that two of them have."""
+    if len(tools) == 1:
+        return tools[0]
+    properties: JSON = {}
+    for tool in tools:
+        if twice := properties.keys() & tool.parameters["properties"].keys():
+            raise ValueError(f"argument {min(twice)!r} of {tool.name!r} is named in another committing tool too")
+        properties |= tool.parameters["properties"]
+    required = [name for tool in tools for name in tool.parameters.get("required", [])]
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return ToolSpec(" and ".join(tool.name for tool in tools), "", schema, commits=True)
 
 
 def read_only_tools(task: TaskInput) -> tuple[ToolSpec, ...]:
@@ -78,13 +92,15 @@ def item_arguments(tool: ToolSpec) -> tuple[str, ...]:
     return tuple(name for name in tool.parameters.get("properties", {}) if _ID_NAME.search(name))
 
 
-def described(arguments: JSON, tool: ToolSpec, items: Sequence[JSON]) -> str:
-    """The call as lines ``name = value``, and the item chosen in full."""
-    lines = [f"tool = {tool.name}", *(f"{name} = {value}" for name, value in arguments.items())]
-    for name in item_arguments(tool):
-        lines.extend(
-            f"item {name} = {_pairs(item)}" for item in items if str(item.get("id")) == str(arguments.get(name))
-        )
+def described(arguments: JSON, tools: Sequence[ToolSpec], items: Sequence[JSON]) -> str:
+    """Each call as lines ``name = value``, and the item chosen in full."""
+    lines = []
+    for tool in tools:
+        lines.append(f"tool = {tool.name}")
+        lines.extend(f"{name} = {value}" for name, value in cleaned(arguments, tool).items())
+        for name in item_arguments(tool):
+            chosen = str(arguments.get(name))
+            lines.extend(f"item {name} = {_pairs(item)}" for item in items if str(item.get("id")) == chosen)
     return "\n".join(lines)
 
 

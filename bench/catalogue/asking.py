@@ -38,7 +38,7 @@ def typed_faults(slug: str, domains: Mapping[str, DomainData]) -> Iterator[str]:
 def _parameter_fault(scenario: Scenario, name: str | None, regularity: Regularity) -> str:
     if scenario.action == "generate":
         return f"parameter {name!r} in a scenario that calls no tool; leave it out" if name else ""
-    commit = scenario.tools.commit.parameters if scenario.tools else {}
+    commit = scenario.tools.arguments if scenario.tools else {}
     parameter = commit.get(name or "")
     if parameter is None:
         return f"parameter {name!r} is none of the committing call; those are: {', '.join(commit)}"

@@ -56,6 +56,7 @@ class Parameter(Decided):
     field: Slug | None = None
     item: bool = False
     equals: str | None = None
+    agrees: Slug | None = None  # the field of the item chosen that it has to be like
     optional: bool = False
     enum: tuple[str, ...] | None = None
 
@@ -67,8 +68,24 @@ class Lookup(Authored):
 
 
 class Tools(Authored):
+    """``then``: a second committing call, which has to agree with the first. No argument is named in both."""
+
     lookups: tuple[Lookup, ...] = Field(min_length=1)
     commit: Lookup
+    then: Lookup | None = None
+
+    @property
+    def commits(self) -> tuple[Lookup, ...]:
+        return (self.commit, self.then) if self.then else (self.commit,)
+
+    @property
+    def arguments(self) -> dict[str, Parameter]:
+        """What the committing calls take, by name."""
+        return {name: parameter for tool in self.commits for name, parameter in tool.parameters.items()}
+
+    @property
+    def item_argument(self) -> str:
+        return next(name for name, parameter in self.commit.parameters.items() if parameter.item)
 
 
 class ItemField(Decided):
@@ -160,7 +177,7 @@ class Scenario(Authored):
 
     @property
     def decided_parameters(self) -> dict[str, Parameter]:
-        parameters = self.tools.commit.parameters if self.tools else {}
+        parameters = self.tools.arguments if self.tools else {}
         return {name: parameter for name, parameter in parameters.items() if parameter.dimension}
 
     @property
@@ -194,15 +211,17 @@ def _check_call_api(scenario: Scenario) -> None:
         for name, parameter in lookup.parameters.items():
             if parameter.field and parameter.field != "id" and parameter.field not in fields:
                 raise ValueError(f"{lookup.name}.{name} filters on {parameter.field!r}; fields: {', '.join(fields)}")
-    commit = scenario.tools.commit.parameters
-    if sum(parameter.item for parameter in commit.values()) != 1:
+    if sum(parameter.item for parameter in scenario.tools.commit.parameters.values()) != 1:
         raise ValueError("exactly one parameter of the commit has item: true")
+    _check_then(scenario.tools)
     slots = frozenset(scenario.slots)
-    for name, parameter in commit.items():
+    for name, parameter in scenario.tools.arguments.items():
         if parameter.equals is not None:
             _only_slots(parameter.equals, slots, f"commit parameter {name!r}")
-            if parameter.checkpoint is None:
-                raise ValueError(f"commit parameter {name!r} has equals but no checkpoint")
+        if parameter.agrees is not None and parameter.agrees not in fields:
+            raise ValueError(f"parameter {name!r} agrees with {parameter.agrees!r}; fields: {', '.join(fields)}")
+        if (parameter.equals or parameter.agrees) and parameter.checkpoint is None:
+            raise ValueError(f"commit parameter {name!r} has equals or agrees but no checkpoint")
     for checkpoint in scenario.items.checkpoints:
         if checkpoint.field not in fields:
             raise ValueError(f"item checkpoint on {checkpoint.field!r}; fields: {', '.join(fields)}")
@@ -214,6 +233,17 @@ def _check_call_api(scenario: Scenario) -> None:
             raise ValueError(f"item field {name!r} takes slot {field.slot!r}; slots: {', '.join(slots)}")
     if len(scenario.decided_parameters) < 2 or len(scenario.decided_fields) < 2:
         raise ValueError("preferences must decide at least two parameters and two item fields")
+
+
+def _check_then(tools: Tools) -> None:
+    if tools.then is None:
+        return
+    if twice := tools.commit.parameters.keys() & tools.then.parameters.keys():
+        raise ValueError(f"parameter {min(twice)!r} stands in {tools.commit.name!r} and in {tools.then.name!r}")
+    if any(parameter.item for parameter in tools.then.parameters.values()):
+        raise ValueError(f"{tools.then.name!r} chooses an item; only {tools.commit.name!r} does")
+    if not any(parameter.agrees for parameter in tools.then.parameters.values()):
+        raise ValueError(f"no parameter of {tools.then.name!r} agrees with a field of the item")
 
 
 def _check_generate(scenario: Scenario) -> None:

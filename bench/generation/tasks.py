@@ -243,14 +243,20 @@ def _call_checkpoints(candidate: Candidate) -> tuple[CheckpointSpec, ...]:
     scenario, slots = candidate.scenario, candidate.slots
     if scenario.tools is None or scenario.items is None:
         raise ValueError(f"scenario {candidate.reference} has no tools")
-    commit = scenario.tools.commit
-    item = next(name for name, parameter in commit.parameters.items() if parameter.item)
-    found = [CheckpointSpec("task", f"{commit.name} is called once.", {"committed": commit.name})]
-    for name, parameter in commit.parameters.items():
-        if parameter.equals is not None and parameter.checkpoint is not None:
-            kind = parameter.format or parameter.type
-            rule = {"argument": name, "equals": fill(parameter.equals, slots), "type": kind}
-            found.append(CheckpointSpec("task", fill(parameter.checkpoint, slots), rule))
+    item = scenario.tools.item_argument
+    found = [
+        CheckpointSpec("task", f"{tool.name} is called once.", {"committed": tool.name})
+        for tool in scenario.tools.commits
+    ]
+    for name, parameter in scenario.tools.arguments.items():
+        rule = {"argument": name, "type": parameter.format or parameter.type}
+        if parameter.equals is not None:
+            rule["equals"] = fill(parameter.equals, slots)
+        elif parameter.agrees is not None:
+            rule |= {"like_field": parameter.agrees, "item_argument": item}
+        else:
+            continue
+        found.append(CheckpointSpec("task", fill(parameter.checkpoint or "", slots), rule))
     for check in scenario.items.checkpoints:
         rule = {"item_field": check.field, "equals": fill(check.equals, slots), "item_argument": item}
         found.append(CheckpointSpec("task", fill(check.checkpoint, slots), rule))

@@ -27,7 +27,7 @@ def tool_specs(scenario: Scenario) -> tuple[dict[str, Any], ...]:
         return ()
     lookups = [_spec(lookup, commits=False) for lookup in scenario.tools.lookups]
     typed = frozenset(one.parameter for one in scenario.regularities.values() if one.parameter)
-    return (*lookups, _spec(scenario.tools.commit, commits=True, typed=typed))
+    return (*lookups, *(_spec(tool, commits=True, typed=typed) for tool in scenario.tools.commits))
 
 
 def _spec(tool: Lookup, *, commits: bool, typed: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -104,9 +104,7 @@ def build_world(
         lookup.name: {name: p.field for name, p in lookup.parameters.items() if p.field}
         for lookup in scenario.tools.lookups
     }
-    commit = scenario.tools.commit
-    item_argument = next(name for name, p in commit.parameters.items() if p.item)
-    return {"items": listed, "filters": filters, "commit": commit.name, "item_argument": item_argument}
+    return {"items": listed, "filters": filters, "item_argument": scenario.tools.item_argument}
 
 
 def _item(fields: dict[str, ItemField], slots: dict[str, Any], rng: Random) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def render_action(action: Action | None) -> str:
     if action.kind is ActionKind.GENERATE:
         return action.text
     arguments = json.dumps(action.arguments, ensure_ascii=False, indent=1, sort_keys=True)
-    return f"called {action.tool} with\n{arguments}"
+    return f"called {' and '.join((action.tool, *action.then))} with\n{arguments}"
 
 
 def schema(ids: Sequence[str]) -> dict[str, object]:

@@ -4,18 +4,20 @@ A rule is JSON, one of::
 
     {"argument": name, "equals": value}      an argument of the committing call
     {"argument": name, "in": [value, ...]}
+    {"argument": name, "like_field": field, "item_argument": "train_id"}   as the item chosen has it
     {"item_field": name, "equals": value, "item_argument": "train_id"}   the item chosen
     {"item_field": name, "in": [...], "item_argument": ...}
     {"committed": tool}                      that the call was made at all
 
-Optional keys of the first four: ``type`` (date, time, integer, number,
+Optional keys of the first five: ``type`` (date, time, integer, number,
 string, boolean, list, weekday; else taken from the expected value),
 ``within`` (how far a time, in minutes, or a number may lie from the value
 that it equals), ``unordered``, ``unit``, ``required`` (true unless given), ``default`` (what a missing
 argument that is not required means).
 
 Only accepted committing calls reach a rule, so read-only calls can't hurt.
-No committing call fails; a second one is a fault and fails too.
+No committing call fails; a second one of the same tool is a fault and fails
+too. No two tools of a task have an argument of the same name.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ Rule = TypedDict(
         "argument": str,
         "item_field": str,
         "item_argument": str,
+        "like_field": str,
         "committed": str,
         "equals": object,
         "in": Sequence[object],
@@ -89,13 +92,15 @@ def check(
     validate(rule)
     if not committed:
         return RuleVerdict(VerdictValue.FAIL, "no committing call was made")
-    if len(committed) > 1:
-        return RuleVerdict(VerdictValue.FAIL, f"{len(committed)} committing calls were made; one is right")
-    call = committed[0]
+    tools = [call["tool"] for call in committed]
+    if len(set(tools)) < len(tools):
+        return RuleVerdict(VerdictValue.FAIL, f"{len(tools)} committing calls were made; one of each tool is right")
     if "committed" in rule:
-        tool, wanted = call["tool"], rule["committed"]
-        return _verdict(tool == wanted, f"{tool} was called", f"{wanted} expected")
-    arguments = call["arguments"]
+        wanted = rule["committed"]
+        return _verdict(wanted in tools, f"{' and '.join(tools)} was called", f"{wanted} expected")
+    arguments = {name: value for call in committed for name, value in call["arguments"].items()}
+    if "like_field" in rule:
+        return _check_like(rule, arguments, world, as_of)
     if "argument" in rule:
         name = rule["argument"]
         return _compare(rule, f"argument {name}", arguments.get(name), as_of)
@@ -110,11 +115,11 @@ def validate(rule: Rule) -> None:
         raise ValueError(f"unknown keys {unknown} in rule {dict(rule)}; allowed are {sorted(_KEYS)}")
     if "committed" in rule:
         return
-    if ("equals" in rule) == ("in" in rule):
-        raise ValueError(f"a rule has either 'equals' or 'in'; got {dict(rule)}")
+    if sum(key in rule for key in ("equals", "in", "like_field")) != 1:
+        raise ValueError(f"a rule has one of 'equals', 'in' and 'like_field'; got {dict(rule)}")
     if "in" in rule and not (isinstance(rule["in"], list | tuple) and rule["in"]):
         raise ValueError(f"'in' is a non-empty list; got {rule['in']!r}")
-    if "item_field" in rule and "item_argument" not in rule:
+    if ("item_field" in rule or "like_field" in rule) and "item_argument" not in rule:
         raise ValueError(f"a rule on an item names the 'item_argument' that chooses it; got {dict(rule)}")
     if "within" in rule and ("equals" not in rule or rule.get("type") not in MEASURED or not rule["within"] >= 0):
         raise ValueError(
@@ -125,14 +130,32 @@ def validate(rule: Rule) -> None:
 
 
 def _check_item(rule: Rule, arguments: Mapping[str, object], world: World, as_of: datetime) -> RuleVerdict:
+    fields, fault = _chosen(rule, arguments, world)
+    if fields is None:
+        return RuleVerdict(VerdictValue.FAIL, fault)
+    what = f"{rule['item_field']} of {arguments[rule['item_argument']]}"
+    return _compare(rule, what, fields.get(rule["item_field"]), as_of)
+
+
+def _check_like(rule: Rule, arguments: Mapping[str, object], world: World, as_of: datetime) -> RuleVerdict:
+    """An argument that has to agree with the item chosen."""
+    fields, fault = _chosen(rule, arguments, world)
+    if fields is None:
+        return RuleVerdict(VerdictValue.FAIL, fault)
+    name, wanted = rule["argument"], fields.get(rule["like_field"])
+    if _absent(wanted):
+        return RuleVerdict(VerdictValue.FAIL, f"the item chosen has no {rule['like_field']}")
+    return _compare({**rule, "equals": wanted}, f"argument {name}", arguments.get(name), as_of)
+
+
+def _chosen(rule: Rule, arguments: Mapping[str, object], world: World) -> tuple[Mapping[str, object] | None, str]:
+    """The item that an argument chooses, or None and why there is none."""
     chosen = arguments.get(rule["item_argument"])
     if _absent(chosen):
-        return RuleVerdict(VerdictValue.FAIL, f"argument {rule['item_argument']} chooses no item")
+        return None, f"argument {rule['item_argument']} chooses no item"
     items = world.get("items", {})
     fields = next((fields for key, fields in items.items() if same_text(key, chosen)), None)
-    if fields is None:
-        return RuleVerdict(VerdictValue.FAIL, f"there is no item {chosen!r}")
-    return _compare(rule, f"{rule['item_field']} of {chosen}", fields.get(rule["item_field"]), as_of)
+    return fields, "" if fields is not None else f"there is no item {chosen!r}"
 
 
 def _compare(rule: Rule, what: str, value: object, as_of: datetime) -> RuleVerdict:

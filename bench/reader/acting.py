@@ -1,4 +1,4 @@
-"""What the reader does: look-ups, the committing call, texts."""
+"""What the reader does: look-ups, committing calls, texts."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def look_ups(view: View) -> list[JSON]:
 
 
 def next_call(view: View) -> JSON | None:
-    """The next native call: searches, look-ups, the committing call; None once a tool has confirmed."""
+    """The next native call: searches, look-ups, committing calls; None once all of these have confirmed."""
     prompt = view.prompt
     tools = {tool["name"]: tool for tool in prompt.tools}
     reading = [name for name, tool in tools.items() if not tool.get("commits") and _READS.search(name)]
     done = prompt.answered.count("search_history")
     queries = [view.request, *(sentence_of(view, d) for d in view.dimensions if not view.settled(d))]
-    if prompt.confirmed:
+    acting = [name for name in tools if name not in reading]
+    left = [name for name in acting[-len(commits_of(view)) :] if name not in prompt.confirmed]
+    if prompt.confirmed and not left:
         return None
     if "search_history" in tools and done < min(SEARCHES, len(queries)):
         return {"name": "search_history", "arguments": {"query": queries[done]}}
@@ -42,8 +44,19 @@ def next_call(view: View) -> JSON | None:
         tries = prompt.answered.count(name)
         if name != "search_history" and not _item_argument(tools[name]) and not prompt.items and tries < 2:
             return {"name": name, "arguments": {} if tries else arguments(view, tools[name])}
-    acting = [name for name in tools if name not in reading]
-    return {"name": acting[-1], "arguments": arguments(view, tools[acting[-1]])} if acting else None
+    return {"name": left[0], "arguments": arguments(view, tools[left[0]])} if left else None
+
+
+def commits_of(view: View) -> tuple[str, ...]:
+    """The committing tools of the request, one where nothing is known of it."""
+    tools = view.asked.scenario.tools if view.asked else None
+    return tuple(tool.name for tool in tools.commits) if tools else ("",)
+
+
+def committed(view: View) -> JSON:
+    """The arguments of all committing calls that the prompt lists."""
+    tools = [tool for tool in view.prompt.tools if tool.get("commits")] or view.prompt.tools[-1:]
+    return {name: value for tool in tools for name, value in arguments(view, tool).items()}
 
 
 def sentence_of(view: View, dimension: str) -> str:
@@ -85,7 +98,7 @@ def _known_argument(view: View, tool: str, name: str, schema: JSON) -> object:
     tools = asked.scenario.tools if asked else None
     if asked is None or tools is None:
         return None
-    found = next((t for t in (*tools.lookups, tools.commit) if t.name == tool), None)
+    found = next((t for t in (*tools.lookups, *tools.commits) if t.name == tool), None)
     parameter = found.parameters.get(name) if found else None
     if parameter is None:
         return None
@@ -93,6 +106,8 @@ def _known_argument(view: View, tool: str, name: str, schema: JSON) -> object:
         if _null_wanted(view, tool, name):
             return None
         return parameter.options[view.chosen(parameter.dimension)]
+    if parameter.agrees is not None:
+        return view.prompt.items.get(pick(likely_items(view), view.request, "item"), {}).get(parameter.agrees)
     fields = asked.scenario.items.fields if asked.scenario.items else {}
     slot = fields[parameter.field].slot if parameter.field in fields else None
     if parameter.equals is not None:
@@ -103,7 +118,8 @@ def _known_argument(view: View, tool: str, name: str, schema: JSON) -> object:
 def _null_wanted(view: View, tool: str, name: str) -> bool:
     """Whether a point that the prompt calls unresolved decides this argument, and nothing else settles it."""
     tools = view.asked.scenario.tools if view.asked else None
-    parameter = tools.commit.parameters.get(name) if tools and tools.commit.name == tool else None
+    found = next((one for one in tools.commits if one.name == tool), None) if tools else None
+    parameter = found.parameters.get(name) if found else None
     dimension = parameter.dimension if parameter else None
     return bool(dimension) and dimension in view.unresolved and not view.settled(str(dimension))
 

@@ -10,7 +10,7 @@ from typing import Any
 from agents.contract import JSON
 from bench.generation.resolve import NOT
 from bench.reader import typed
-from bench.reader.acting import arguments, look_ups, next_call, notes_on, unlabelled, write
+from bench.reader.acting import arguments, committed, look_ups, next_call, notes_on, unlabelled, write
 from bench.reader.faults import Dials
 from bench.reader.judging import verdicts
 from bench.reader.knowledge import catalogue, dimensions, sentence, understand, wording
@@ -88,7 +88,7 @@ def _object(schema: JSON, view: View, model: str) -> JSON:
         "calls": lambda: look_ups(view),
         "checks": lambda: _checks(view),
         "verdicts": lambda: verdicts(view.prompt, model, view.dials),
-        "arguments": lambda: arguments(view, view.prompt.tools[-1]) if view.prompt.tools else {},
+        "arguments": lambda: committed(view),
     }
     if fields and fields.keys() <= known.keys():
         return {name: _fitting(known[name](), fields[name]) for name in fields}

@@ -45,7 +45,7 @@ class Prompt:
     items: dict[str, JSON] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     answered: list[str] = field(default_factory=list)  # names of the tools whose answers are there
-    confirmed: bool = False
+    confirmed: list[str] = field(default_factory=list)  # names of the tools that have confirmed
 
     def labelled(self, title: str) -> list[tuple[str, str]]:
         """The lines ``[c1] text`` of a section."""
@@ -66,10 +66,11 @@ def read(messages: Sequence[Mapping[str, Any]], tools: Sequence[JSON] = ()) -> P
         for call in message.get("tool_calls") or []:
             names[str(call.get("id"))] = str(call["function"]["name"])
         text = _text(message.get("content"))
-        if message["role"] == "tool":
-            prompt.answered.append(names.get(str(message.get("tool_call_id")), ""))
+        answering = names.get(str(message.get("tool_call_id")), "") if message["role"] == "tool" else None
+        if answering is not None:
+            prompt.answered.append(answering)
         if message["role"] != "assistant":
-            _take(prompt, text, confirms=message["role"] == "tool")
+            _take(prompt, text, answering)
     prompt.tools += [tool for line in prompt.sections.get("Tools", "").splitlines() if (tool := _object(line))]
     return prompt
 
@@ -81,7 +82,8 @@ def _text(content: object) -> str:
     return str(content or "")
 
 
-def _take(prompt: Prompt, text: str, *, confirms: bool) -> None:
+def _take(prompt: Prompt, text: str, tool: str | None) -> None:
+    """``tool``: whose answer the text is."""
     _, *rest = _HEADING.split(text)
     for title, body in zip(rest[::2], rest[1::2], strict=True):
         said = "" if body.strip() == "none" else body.strip()
@@ -93,7 +95,8 @@ def _take(prompt: Prompt, text: str, *, confirms: bool) -> None:
             prompt.lines.append(line.strip())
             prompt.seen.append(_seen(line))
             continue
-        prompt.confirmed |= confirms and bool(row.get("confirmation"))
+        if tool is not None and row.get("confirmation"):
+            prompt.confirmed.append(tool)
         listed = row.get("items")
         for item in [*(listed if isinstance(listed, list) else []), row]:
             if isinstance(item, dict) and "id" in item and "text" not in item:

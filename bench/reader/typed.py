@@ -84,7 +84,7 @@ def kept(view: View, reference: str) -> str:
 def takes(view: View, tool: str, name: str) -> str:
     """The regularity whose value an argument takes, "" for none."""
     tools = view.asked.scenario.tools if view.asked else None
-    if view.asked is None or tools is None or tools.commit.name != tool:
+    if view.asked is None or tools is None or tool not in {one.name for one in tools.commits}:
         return ""
     return next((r for r, typed in view.asked.scenario.regularities.items() if typed.parameter == name), "")
 

@@ -138,7 +138,7 @@ def _over_applied(score: CheckpointScore) -> bool | None:
     committed = score.trajectory.committed
     if not argument or not committed:
         return None
-    return committed[-1]["arguments"].get(argument) in checkpoint.losing_values
+    return any(call["arguments"].get(argument) in checkpoint.losing_values for call in committed)
 
 
 def _checkpoints(verdicts: QuerySet[Verdict], scores: Sequence[CheckpointScore]) -> list[CheckpointResult]:

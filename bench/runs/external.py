@@ -308,15 +308,16 @@ def _store(unit: Unit, client: str, text: str, claimed: Sequence[Step], usage: U
 
 def _action(unit: Unit, session: ExternalSession, text: str, gave_up: str) -> Action | None:
     kind = ActionKind(unit.task.scenario.action_kind)
-    if kind is ActionKind.CALL_API and session.committed:
-        last = session.committed[-1]
-        return Action(kind, tool=last["tool"], arguments=last["arguments"])
-    if kind is ActionKind.GENERATE and text.strip():
-        return Action(kind, text=text)
-    if not gave_up:
-        need = "a text" if kind is ActionKind.GENERATE else "an accepted committing call first"
+    made = {call["tool"]: call["arguments"] for call in session.committed}  # of two the last
+    left = [tool.name for tool in tool_specs_of(unit.task) if tool.commits and tool.name not in made]
+    if not gave_up and (left or (kind is ActionKind.GENERATE and not text.strip())):
+        need = "a text" if kind is ActionKind.GENERATE else f"an accepted call of {' and of '.join(left)} first"
         raise ExternalError(f"unit {unit.pk} needs {need}; or say in gave_up why there is none")
-    return None
+    if made:
+        first, *then = made
+        arguments = {name: value for call in made.values() for name, value in call.items()}
+        return Action(kind, tool=first, arguments=arguments, then=tuple(then))
+    return Action(kind, text=text) if kind is ActionKind.GENERATE and text.strip() else None
 
 
 def _claimed(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""The tools of one task, run against its world. Look-ups read; the committing call is remembered."""
+"""The tools of one task, run against its world. Look-ups read; committing calls are remembered."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class ToolWorld:
 
     def _commit(self, spec: ToolSpec, arguments: JSON) -> ToolResult:
         name = self.world["item_argument"]
-        if not any(same_text(item["id"], arguments.get(name)) for item in self.world["items"]):
+        chooses = name in spec.parameters["properties"]
+        if chooses and not any(same_text(item["id"], arguments.get(name)) for item in self.world["items"]):
             return _error(f"{name}: there is no item {arguments.get(name)!r}; take an id from a look-up")
         self.committed.append({"tool": spec.name, "arguments": arguments})
         done: JSON = {"confirmation": f"{spec.name} done", "number": len(self.committed)}

@@ -241,7 +241,7 @@ def test_code_finds_what_is_wrong_with_arguments() -> None:
 
 
 def test_a_call_is_described_by_its_arguments_and_the_item_chosen() -> None:
-    assert described(GOOD, BOOK_TRAIN, ITEMS).splitlines()[4:] == [
+    assert described(GOOD, [BOOK_TRAIN], ITEMS).splitlines()[4:] == [
         "seat = aisle",
         "item train_id = id: t1, title: Northbound 08:40, city: Leeds, departs: 08:40, coach: table to draw together,"
         " price_eur: 40",

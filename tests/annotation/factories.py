@@ -120,7 +120,7 @@ def _booking(persona: Persona, scenario: Scenario, events: Sequence[Event]) -> T
         {"name": "find_tables", "description": "Finds tables.", "commits": False, "parameters": {"type": "object"}},
         {"name": "book_table", "description": "Books one.", "commits": True, "parameters": {"type": "object"}},
     ]
-    world = {"items": ITEMS, "filters": {}, "commit": "book_table", "item_argument": "table_id"}
+    world = {"items": ITEMS, "filters": {}, "item_argument": "table_id"}
     task = Task.objects.create(
         persona=persona, scenario=scenario, slug="friday", request="Somewhere for Friday with Ana?", as_of=AS_OF,
         tools=tools, world=world,

@@ -50,6 +50,13 @@ def test_of_two_calls_the_last_has_the_short_names(booking):
     assert (named["call:1:argument:party"], named["argument:party"]) == ("3", "2")
 
 
+def test_of_two_tools_each_call_has_the_short_names(booking):
+    booking.committed = [*booking.committed, {"tool": "set_reminder", "arguments": {"at": "18:00"}}]
+    named = {part.name: part.text for _, group in parts(transcript(booking)) for part in group}
+    assert (named["argument:party"], named["argument:at"]) == ("2", "18:00")
+    assert (named["call:1"], named["call:2"]) == ("book_table", "set_reminder")
+
+
 def test_sentences_keep_their_lines_and_paragraphs(meal):
     data = {**meal.data, "action": {**meal.data["action"], "text": "First. Second!\n- third\n\n\nFourth."}}
     Trajectory.objects.filter(pk=meal.pk).update(data=data)

@@ -161,6 +161,27 @@ def test_a_scenario_with_an_option_for_no_value_is_refused(data: Path):
     assert "has no value 'nowhere'" in faults(data)
 
 
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (lambda then: then["for_departure"].update(agrees="wings"), "agrees with 'wings'; fields: city, departs"),
+        (
+            lambda then: then["for_departure"].pop("checkpoint"),
+            "'for_departure' has equals or agrees but no checkpoint",
+        ),
+        (lambda then: then["for_departure"].pop("agrees"), "no parameter of 'order_cab' agrees with a field"),
+        (
+            lambda then: then.update(seat=then["cab_seats"]),
+            "parameter 'seat' stands in 'book_journey' and in 'order_cab'",
+        ),
+        (lambda then: then["cab_seats"].update(item=True), "'order_cab' chooses an item; only 'book_journey' does"),
+    ],
+)
+def test_a_second_committing_call_that_does_not_go_with_the_first_is_refused(data: Path, edit, fault: str):
+    change(data, "travel/scenarios/book_journey.yaml", lambda c: edit(c["tools"]["then"]["parameters"]))
+    assert fault in faults(data)
+
+
 def test_a_request_that_drops_what_its_scenario_does_not_decide_is_refused(data: Path):
     change(data, "travel/scenarios/book_journey.yaml", lambda c: c["requests"][0].update(drops=["dining.spice"]))
     assert "a request drops 'dining.spice'; decided are travel." in faults(data)

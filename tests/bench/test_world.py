@@ -48,7 +48,6 @@ WORLD = {
         {"id": "TRA-2", "city": "Porto", "kind": "bus", "day": "2026-03-15"},
     ],
     "filters": {"search_trains": {"city": "city", "kind": "kind", "day": "day"}},
-    "commit": "book_train",
     "item_argument": "train_id",
 }
 
@@ -72,6 +71,16 @@ def test_the_committing_call_is_remembered_each_time_it_is_accepted():
     assert tools("book_train", {"train_id": "TRA-1"}).accepted
     assert tools("book_train", {"train_id": "TRA-2"}).accepted
     assert [call["arguments"]["train_id"] for call in tools.committed] == ["TRA-1", "TRA-2"]
+
+
+def test_a_second_committing_tool_needs_no_item_and_is_remembered_after_the_first():
+    room = ToolSpec(
+        "book_room", "Lets.", {"type": "object", "properties": {"nights": {"type": "integer"}}}, commits=True
+    )
+    tools = ToolWorld((FIND, BOOK, room), WORLD, NOW)
+    assert tools("book_train", {"train_id": "TRA-1"}).accepted
+    assert tools("book_room", {"nights": 2}).accepted
+    assert [call["tool"] for call in tools.committed] == ["book_train", "book_room"]
 
 
 def test_a_call_for_an_item_that_does_not_exist_is_refused_with_the_remedy():

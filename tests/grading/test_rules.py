@@ -183,8 +183,45 @@ def test_no_commit_and_two_commits_fail_every_rule(rule):
     )
     twice = [{"tool": "book_train", "arguments": good}] * 2
     assert check(rule, committed=twice, world=WORLD, as_of=NOW).rationale == (
-        "2 committing calls were made; one is right"
+        "2 committing calls were made; one of each tool is right"
     )
+
+
+def two_calls(stay, journey=None):
+    journey = journey or {"train_id": "T1"}
+    return [{"tool": "book_train", "arguments": journey}, {"tool": "book_room", "arguments": stay}]
+
+
+@pytest.mark.parametrize("rule", [{"committed": "book_train"}, {"committed": "book_room"}])
+def test_of_two_tools_each_is_called_once(rule):
+    assert check(rule, committed=two_calls({"nights": 2}), world=WORLD, as_of=NOW).value.value == "pass"
+    third = [*two_calls({"nights": 2}), {"tool": "book_room", "arguments": {"nights": 2}}]
+    assert check(rule, committed=third, world=WORLD, as_of=NOW).rationale == (
+        "3 committing calls were made; one of each tool is right"
+    )
+
+
+def test_a_rule_finds_its_argument_in_whichever_of_two_calls_has_it():
+    committed = two_calls({"nights": 2})
+    for rule in ({"argument": "nights", "equals": 2}, {"argument": "train_id", "equals": "T1"}):
+        assert check(rule, committed=committed, world=WORLD, as_of=NOW).value.value == "pass"
+
+
+@pytest.mark.parametrize(
+    ("stay", "journey", "verdict", "said"),
+    [
+        ({"price": "42,50"}, {"train_id": "t1"}, "pass", "argument price is '42,50'"),
+        ({"price": 40}, {"train_id": "T1"}, "fail", "argument price is 40; 42.5 expected"),
+        ({}, {"train_id": "T1"}, "fail", "argument price is missing"),
+        ({"price": 42.5}, {"train_id": "T2"}, "fail", "the item chosen has no price_eur"),
+        ({"price": 42.5}, {"train_id": "T9"}, "fail", "there is no item 'T9'"),
+        ({"price": 42.5}, {"seat": "aisle"}, "fail", "argument train_id chooses no item"),
+    ],
+)
+def test_an_argument_that_has_to_be_like_a_field_of_the_item_chosen(stay, journey, verdict, said):
+    rule = {"argument": "price", "like_field": "price_eur", "item_argument": "train_id", "type": "number"}
+    found = check(rule, committed=two_calls(stay, journey), world=WORLD, as_of=NOW)
+    assert (found.value.value, found.rationale) == (verdict, said)
 
 
 def test_committed_names_the_tool():
@@ -203,11 +240,12 @@ def test_a_failure_says_what_was_there_and_what_was_expected():
     [
         ({}, "exactly one of"),
         ({"argument": "a", "committed": "t"}, "exactly one of"),
-        ({"argument": "a"}, "either 'equals' or 'in'"),
-        ({"argument": "a", "equals": 1, "in": [1]}, "either 'equals' or 'in'"),
+        ({"argument": "a"}, "one of 'equals', 'in' and 'like_field'"),
+        ({"argument": "a", "equals": 1, "in": [1]}, "one of 'equals', 'in' and 'like_field'"),
         ({"argument": "a", "in": []}, "non-empty list"),
         ({"argument": "a", "in": "abc"}, "non-empty list"),
         ({"item_field": "a", "equals": 1}, "item_argument"),
+        ({"argument": "a", "like_field": "b"}, "item_argument"),
         ({"argument": "a", "equals": 1, "type": "colour"}, "unknown type 'colour'"),
         ({"argument": "a", "equals": 1, "equal": 1}, r"unknown keys \['equal'\]"),
     ],

@@ -37,7 +37,7 @@ SEARCH = ToolSpec(
 
 
 def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limits: Limits) -> Trajectory:
-    """Ends with the committing call, without one when the model stops calling, or at the step limit."""
+    """Ends with the last committing call, without one when the model stops calling, or at the step limit."""
     tools = (SEARCH, *(task.tools or (SUBMIT,)))
     with Recorder(llm=llm, call_tool=call_tool, limits=limits) as course:
         messages: list[Message] = chat("react/loop", task=task_lines(task))
@@ -49,7 +49,7 @@ def run(task: TaskInput, *, llm: LLM, search: Search, call_tool: CallTool, limit
             messages.extend(
                 tool_message(call, _answer(task, call, course, search, limits)) for call in reply.tool_calls
             )
-            if course.action is not None:
+            if course.action is not None and not _left(task, course.action):
                 return course.trajectory()
     return course.trajectory(Termination.STEP_LIMIT)
 
@@ -63,14 +63,24 @@ def _answer(task: TaskInput, call: ToolCall, course: Recorder, search: Search, l
         written = Action(ActionKind.GENERATE, text=text, at_token_limit=call.at_token_limit)
         course.action = written if text else None
         return json.dumps({"confirmation": "handed over"} if text else {"error": "the text is empty"})
-    if course.action is not None:
+    before = course.action
+    if before is not None and call.name in (before.tool, *before.then):
         return json.dumps({"error": "already committed"})
     result = course.call_tool(call.name, call.arguments)
     if result.accepted:
         course.action = Action(
-            ActionKind.CALL_API, tool=call.name, arguments=call.arguments, at_token_limit=call.at_token_limit
+            ActionKind.CALL_API,
+            tool=before.tool if before else call.name,
+            arguments={**(before.arguments if before else {}), **call.arguments},
+            then=(*before.then, call.name) if before else (),
+            at_token_limit=call.at_token_limit,
         )
     return json.dumps(result.content, ensure_ascii=False)
+
+
+def _left(task: TaskInput, done: Action) -> list[str]:
+    """The committing tools that were not called yet."""
+    return [tool.name for tool in task.tools if tool.commits and tool.name not in (done.tool, *done.then)]
 
 
 def _search(query: str, course: Recorder, search: Search, limits: Limits) -> str:

@@ -22,7 +22,7 @@ from agents.contract import (
 from agents.methods.iba.stages import Alignment
 from agents.methods.iba.verify import code_problems, links, repair
 from agents.toolkit import arguments as args
-from agents.toolkit.acting import Brief, Draft, commit, draft
+from agents.toolkit.acting import Brief, Draft, called, commit, draft
 from agents.toolkit.rendering import chat, constraint_lines, task_lines, tool_lines
 
 HARD = 0.5  # an unresolved constraint from this strength on is asked about, not guessed
@@ -70,7 +70,8 @@ def act_plainly(task: TaskInput, brief: Brief, items: tuple[JSON, ...], *, llm: 
     """The ablation of trajectory-level synthesis: no plan, no verification, constraints not restated last."""
     done = draft(task, brief, llm=llm, items=items)
     outcome = commit(task, done, call_tool=call_tool)
-    return Done(outcome if isinstance(outcome, Action) else None, tuple(c.constraint_id for c in brief.constraints))
+    action = outcome if isinstance(outcome, Action) else outcome.action
+    return Done(action, tuple(c.constraint_id for c in brief.constraints))
 
 
 def plan(task: TaskInput, active: Sequence[Constraint], *, llm: LLM) -> Plan:
@@ -108,7 +109,7 @@ def would_ask(task: TaskInput, done: Draft, brief: Brief) -> tuple[str, ...]:
     """Arguments left open although the tool knows them, where a hard constraint stayed unresolved."""
     if done.arguments is None or not brief.unresolved:
         return ()
-    return args.open_arguments(done.arguments, args.committing_tool(task))
+    return args.open_arguments(done.arguments, args.as_one(called(task, done)))
 
 
 def _committed(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM, call_tool: CallTool) -> Action | None:
@@ -116,11 +117,11 @@ def _committed(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM, call_too
     outcome = commit(task, done, call_tool=call_tool, would_ask=would_ask(task, done, brief))
     if isinstance(outcome, Action):
         return outcome
-    redone = draft(task, brief, llm=llm, items=done.items, before=done, failed=[outcome])
-    if redone == done or code_problems(task, redone):
-        return None
+    redone = draft(task, brief, llm=llm, items=done.items, before=outcome.draft, failed=[outcome.error])
+    if redone == outcome.draft or code_problems(task, redone):
+        return outcome.action
     outcome = commit(task, redone, call_tool=call_tool, would_ask=would_ask(task, redone, brief))
-    return outcome if isinstance(outcome, Action) else None
+    return outcome if isinstance(outcome, Action) else outcome.action
 
 
 def _plan_schema() -> JSON:

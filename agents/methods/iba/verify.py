@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agents.contract import JSON, LLM, ActionKind, Constraint, Limits, Link, Part, Stage, Step, StepKind, TaskInput
 from agents.methods.iba.stages import Checked
 from agents.toolkit import arguments as args
-from agents.toolkit.acting import Brief, Draft, describe, draft
+from agents.toolkit.acting import Brief, Draft, called, describe, draft
 from agents.toolkit.rendering import chat, constraint_lines, item_lines, quoted, task_lines, tool_lines
 from agents.toolkit.sentences import sentences
 
@@ -36,7 +36,7 @@ def verify(task: TaskInput, done: Draft, brief: Brief, *, llm: LLM) -> Verified:
     found = code_problems(task, done)
     if not brief.constraints:
         return Verified(done, found, ())
-    tools = [args.committing_tool(task)] if task.action_kind is ActionKind.CALL_API else []
+    tools = called(task, done) if task.action_kind is ActionKind.CALL_API else ()
     chosen = [item for item in done.items if str(item.get("id")) in {str(v) for v in (done.arguments or {}).values()}]
     reply = llm.complete(
         chat(
@@ -57,7 +57,7 @@ def code_problems(task: TaskInput, done: Draft) -> tuple[str, ...]:
     """What is wrong without asking anybody: an empty text, or arguments against schema and look-ups."""
     if done.arguments is None:
         return () if done.text else ("the text is empty",)
-    return args.problems(done.arguments, args.committing_tool(task), done.items)
+    return args.problems(done.arguments, args.as_one(called(task, done)), done.items)
 
 
 def repair(

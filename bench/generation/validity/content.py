@@ -161,8 +161,10 @@ def _offer(
     if "item_field" in rule:
         field = str(rule["item_field"])
         return tuple(item[field] for item in items), wanted, field
-    commit = next(tool for tool in task.tools if tool["commits"])
-    listed = commit["parameters"]["properties"][rule["argument"]]["enum"]
+    taken = {
+        name: one for tool in task.tools if tool["commits"] for name, one in tool["parameters"]["properties"].items()
+    }
+    listed = taken[rule["argument"]]["enum"]
     return tuple(str(option) for option in listed if option is not None), wanted, ""
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from annotation.transcript import transcript
-from bench.models import Trajectory
+from bench.models import Task, Trajectory
 from bench.runs.world import PAGE
 from tests.site.external.support import JUDGES, open_run, post, refused, take
 
@@ -23,6 +23,26 @@ def test_an_empty_submission_is_refused_with_what_is_missing_and_giving_up_is_re
     assert "needs" in refused.json()["error"]
     assert client.post(f"/api/external/units/{unit}/submit", json={"gave_up": "no idea"}).status_code == 200
     assert Trajectory.objects.get(unit_id=unit).termination == "no_action"
+
+
+def test_of_two_committing_tools_both_must_be_called_before_a_submission(client: httpx.Client):
+    given = take(client, open_run(client, judges=[]), "call_api")
+    unit, task = given["unit"], Task.objects.get(units=given["unit"])
+    item = task.world["items"][0]["id"]
+    choose, tell = _committing("choose", task.world["item_argument"]), _committing("tell", "whom")
+    Task.objects.filter(pk=task.pk).update(tools=[choose, tell])
+    call = {"name": "choose", "arguments": {task.world["item_argument"]: item}}
+    assert post(client, unit, "tools", call).json()["accepted"]
+    assert refused(post(client, unit, "submit", {}), 409, "needs an accepted call of tell first")
+    assert post(client, unit, "tools", {"name": "tell", "arguments": {"whom": "Ana"}}).json()["accepted"]
+    assert post(client, unit, "submit", {}).json()["action"] == "call"
+    action = Trajectory.objects.get(unit_id=unit).data["action"]
+    assert (action["tool"], action["then"], action["arguments"]["whom"]) == ("choose", ["tell"], "Ana")
+
+
+def _committing(name: str, argument: str) -> dict:
+    schema = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
+    return {"name": name, "description": name, "commits": True, "parameters": schema}
 
 
 @pytest.mark.parametrize(
