@@ -1,9 +1,13 @@
-"""Texts that are met twice, and cues that share words with the public description of what they show."""
+"""Texts that are met twice, and cues that lie near the public description of what they show."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bench.catalogue.words import content_stems
 from bench.generation.validity.content import Content
@@ -13,15 +17,19 @@ from bench.models import Split
 
 MOST_SHARED = 0.10  # of the texts of the shorter of two histories
 DESCRIBED = 0.10  # above chance
+NEAREST = 0.60
+
+Embed = Callable[[Sequence[str], bool], NDArray[np.float32]]  # texts, whether they are queries -> unit rows
 
 
-def text_readers(content: Content) -> list[Shortcut]:
+def text_readers(content: Content, embed: Embed | None) -> list[Shortcut]:
     test = content.records_of(Split.TEST)
     return [
         between_splits("signal texts that stand in dev", content, [r for r in test if r.role not in SILENT]),
         between_splits("distractors that stand in dev", content, [r for r in test if r.role == "distractor"]),
         between_personas(content),
         described(content),
+        nearest(content, embed),
     ]
 
 
@@ -62,5 +70,26 @@ def described(content: Content) -> Shortcut:
         earned = (record.value in likeliest) / len(likeliest)
         return Credit(f"{record.dimension} = {record.value}: {record.text}", record.persona, earned, 1 / len(options))
 
-    cues = [r for r in content.records_of(Split.TEST) if r.role in SHOWING and stems.get(r.dimension)]
-    return share("cue to public description by words", [credit(r) for r in cues], margin=DESCRIBED)
+    return share("cue to public description by words", [credit(r) for r in _cues(content)], margin=DESCRIBED)
+
+
+def nearest(content: Content, embed: Embed | None) -> Shortcut:
+    """For each cue the description whose vector is nearest, as a search finds it. Not measured without ``embed``."""
+    cues = _cues(content)
+    if embed is None or not cues:
+        return Shortcut("cue to public description by embedding", None, NEAREST, len(cues))
+    words = sorted({text for r in cues for text in content.descriptions[r.dimension].values()})
+    texts = sorted({record.text for record in cues})
+    asked, told = (dict(zip(part, embed(part, query), strict=True)) for part, query in ((words, True), (texts, False)))
+
+    def credit(record: Record) -> Credit:
+        options = content.descriptions[record.dimension]
+        near = {value: float(asked[text] @ told[record.text]) for value, text in options.items()}
+        earned = float(max(near, key=lambda value: near[value]) == record.value)
+        return Credit(f"{record.dimension} = {record.value}: {record.text}", record.persona, earned, 1 / len(options))
+
+    return share("cue to public description by embedding", [credit(r) for r in cues], limit=NEAREST)
+
+
+def _cues(content: Content) -> list[Record]:
+    return [r for r in content.records_of(Split.TEST) if r.role in SHOWING and content.descriptions.get(r.dimension)]

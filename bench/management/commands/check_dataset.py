@@ -9,9 +9,12 @@ from bench.generation.tiers import tier_shares
 from bench.generation.validity.marking import mark
 from bench.generation.validity.readers import read_shortcuts
 from bench.generation.validity.shortcut import Shortcut
+from bench.generation.validity.texts import Embed
 from bench.management.base import JsonCommand
 from bench.models import Dataset
 from bench.pages import numbers
+from bench.search.vectors import embed_texts
+from bench.services import services
 
 
 class Command(JsonCommand):
@@ -34,7 +37,7 @@ class Command(JsonCommand):
         tiers = tier_shares(dataset)
         for row in tiers:
             self.say(f"     {row['tier']}: {row['count']} preference checkpoints, {numbers.plain(row['share'])} of all")
-        shortcuts = read_shortcuts(dataset)
+        shortcuts = read_shortcuts(dataset, _embedder())
         self.say("shortcuts (docs/validity.md):")
         for shortcut in shortcuts:
             self.say(_line(shortcut))
@@ -47,6 +50,13 @@ class Command(JsonCommand):
     def failed(self, result: dict[str, Any]) -> str:
         broken = [gate["name"] for gate in result["gates"] if not gate["passed"]]
         return f"gates that do not hold: {', '.join(broken)}" if broken else ""
+
+
+def _embedder() -> Embed | None:
+    """Embeds texts where a server of embeddings is known."""
+    if not services().embeddings_url():
+        return None
+    return lambda texts, query: embed_texts(texts, kind="query" if query else "passage")
 
 
 def _line(shortcut: Shortcut) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bench.generation.validity.texts import text_readers
@@ -11,8 +12,11 @@ SIGNAL, DISTRACTOR = "signal texts that stand in dev", "distractors that stand i
 SHARED, DESCRIBED = "texts that two personas share, the largest share", "cue to public description by words"
 
 
-def found(records, descriptions=None):
-    return {s.name: s for s in text_readers(content(records=records, descriptions=descriptions))}
+NEAR = "cue to public description by embedding"
+
+
+def found(records, descriptions=None, embed=None):
+    return {s.name: s for s in text_readers(content(records=records, descriptions=descriptions), embed)}
 
 
 @pytest.mark.parametrize(("role", "name"), [("cue", SIGNAL), ("state_start", SIGNAL), ("distractor", DISTRACTOR)])
@@ -41,3 +45,22 @@ def test_a_cue_in_the_words_of_its_description_is_named():
     # no word in common: all three tie
     clean = found([record("Wet shoes again", "a")], options)[DESCRIBED]
     assert (clean.value, clean.verdict) == (pytest.approx(1 / 3), "met")
+
+
+def by_first_letter(texts, query):
+    """Unit rows: texts with the same first letter lie on one another."""
+    return np.array([np.eye(26, dtype=np.float32)[ord(text[0].lower()) - ord("a")] for text in texts])
+
+
+@pytest.mark.parametrize(("cues", "share", "verdict"), [("aab", 2 / 3, "not met"), ("abb", 1 / 3, "met")])
+def test_cues_whose_vector_is_nearest_to_their_description_are_named(cues, share, verdict):
+    options = {DIMENSION: {"a": "A cottage", "b": "By the lake", "c": "Couch in town"}}
+    records = [record(f"{letter}{n}", "a") for n, letter in enumerate(cues)]
+    planted = found(records, options, by_first_letter)[NEAR]
+    assert (planted.value, planted.limit, planted.verdict) == (pytest.approx(share), 0.60, verdict)
+    assert planted.offenders == tuple(f"{DIMENSION} = a: a{n}" for n, letter in enumerate(cues) if letter == "a")
+
+
+def test_nearness_is_not_measured_where_nothing_embeds():
+    clean = found([record("Wet shoes", "a")], {DIMENSION: {"a": "A cottage", "b": "By the lake"}})[NEAR]
+    assert (clean.value, clean.n, clean.verdict) == (None, 1, "not measured")
