@@ -60,7 +60,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotAccepted:
     """A committing call that was not accepted. ``draft`` and ``action`` hold what earlier ones made of it."""
 
     error: str
@@ -191,11 +191,11 @@ def called(task: TaskInput, done: Draft) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in args.committing_tools(task) if not done.tools or tool.name in done.tools)
 
 
-def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | Refused:
+def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | NotAccepted:
     """Makes the committing calls that are left, in their order, or hands over the text. The first refusal ends it."""
     if done.arguments is None:
         if not done.text:
-            return Refused("the text is empty", done)
+            return NotAccepted("the text is empty", done)
         return Action(ActionKind.GENERATE, text=done.text, at_token_limit=done.at_token_limit)
     for tool in called(task, done):
         if tool.name in done.made:
@@ -203,7 +203,7 @@ def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tupl
         result = call_tool(tool.name, args.cleaned(done.arguments, tool))
         if not result.accepted:
             error = str(result.content.get("error", "the call was not accepted"))
-            return Refused(error, done, action_of(task, done, would_ask) if done.made else None)
+            return NotAccepted(error, done, action_of(task, done, would_ask) if done.made else None)
         done = replace(done, made=(*done.made, tool.name))
     return action_of(task, done, would_ask)
 
@@ -226,7 +226,7 @@ def act_once(task: TaskInput, brief: Brief, *, llm: LLM, call_tool: CallTool) ->
     items = look_up(task, llm=llm, call_tool=call_tool) if task.action_kind is ActionKind.CALL_API else ()
     done = draft(task, brief, llm=llm, items=items)
     outcome = commit(task, done, call_tool=call_tool)
-    if isinstance(outcome, Refused):
+    if isinstance(outcome, NotAccepted):
         done = draft(task, brief, llm=llm, items=items, before=outcome.draft, failed=[outcome.error])
         outcome = commit(task, done, call_tool=call_tool)
     return outcome if isinstance(outcome, Action) else outcome.action

@@ -30,7 +30,7 @@ from agents.toolkit.acting import (
     ITEMS_SHOWN,
     Brief,
     Draft,
-    Refused,
+    NotAccepted,
     collect,
     commit,
     early_sections,
@@ -135,7 +135,7 @@ def _better(verified: Verified, talk: _Talk) -> Verified:
 
 def _commit(task: TaskInput, call: ToolCall, done: Verified, talk: _Talk, brief: Brief, *, call_tool: CallTool) -> bool:
     outcome = commit(task, done.draft, call_tool=call_tool, would_ask=would_ask(task, done.draft, brief))
-    if isinstance(outcome, Refused):
+    if isinstance(outcome, NotAccepted):
         talk.messages.append(tool_message(call, json.dumps({"error": outcome.error}, ensure_ascii=False)))
         talk.best = None
         return False
