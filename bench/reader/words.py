@@ -1,6 +1,6 @@
 """Which options a text speaks for: those whose authored words stand in it, else those whose everyday words it uses.
 
-``lexicon.yaml`` says in which words people tell an option. They count where they stand; behind a negation they are
+``lexicon/<domain>.yaml`` says in which words people tell an option. They count where they stand; behind a negation they are
 other words, as in the file. An hour of the clock counts for the option whose wording has it between its own.
 """
 
@@ -107,12 +107,12 @@ def _votes(text: str, dimension: str) -> Counter[str]:
 @made_once()
 def lexicon() -> dict[str, dict[Term, set[str]]]:
     """Dimension -> term -> the options that are told with it."""
-    written = yaml.safe_load((Path(__file__).parent / "lexicon.yaml").read_text(encoding="utf-8"))
     found: dict[str, dict[Term, set[str]]] = {}
-    for dimension, told_with in written.items():
-        for value, terms in told_with.items():
-            for term in terms:
-                found.setdefault(dimension, {}).setdefault(clauses(term)[0], set()).add(value)
+    for path in sorted((Path(__file__).parent / "lexicon").glob("*.yaml")):
+        for dimension, told_with in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+            for value, terms in told_with.items():
+                for term in terms:
+                    found.setdefault(dimension, {}).setdefault(clauses(term)[0], set()).add(value)
     return found
 
 

@@ -1,6 +1,6 @@
 """What the simulated panel makes of texts in words that are not the catalogue's.
 
-It knows an option by its authored wordings and by the everyday words of ``bench/reader/lexicon.yaml``. Four sets of
+It knows an option by its authored wordings and by the everyday words of ``bench/reader/lexicon/``. Four sets of
 texts, each with one for every scenario; their files say how far they are a measure. The shares stand here as they were
 measured, with room for a changed text of the catalogue.
 """
