@@ -145,7 +145,9 @@ class TaskOut(Schema):
     scenario: str = Field(description="what the task is about")
     request: str = Field(description="what the person asks for")
     as_of: datetime = Field(description="now, for the task; the history ends before it")
-    action_kind: Literal["generate", "call_api"] = Field(description="a text, or committing calls, one of each tool that commits")
+    action_kind: Literal["generate", "call_api"] = Field(
+        description="a text, or committing calls, one of each tool that commits"
+    )
     tools: list[ToolSpecOut] = Field(description="empty for generate")
 
 

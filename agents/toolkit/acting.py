@@ -191,7 +191,9 @@ def called(task: TaskInput, done: Draft) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in args.committing_tools(task) if not done.tools or tool.name in done.tools)
 
 
-def commit(task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()) -> Action | NotAccepted:
+def commit(
+    task: TaskInput, done: Draft, *, call_tool: CallTool, would_ask: tuple[str, ...] = ()
+) -> Action | NotAccepted:
     """Makes the committing calls that are left, in their order, or hands over the text. The first refusal ends it."""
     if done.arguments is None:
         if not done.text:

@@ -17,14 +17,18 @@ from django.db import transaction
 from bench.catalogue import Catalogue, load_catalogue
 from bench.catalogue.store import store_catalogue
 from bench.database import count_rows
-from bench.generation.authors import Author, author_of, procedural_author
+from bench.generation.authoring import writing
+from bench.generation.authoring.writing import Written
 from bench.generation.histories import make_history
 from bench.generation.personas import Held, make_persona
 from bench.generation.spec import EventSpec, PersonaSpec, TaskSpec, size_of
 from bench.generation.tasks import candidates_of, choose_tasks, make_tasks
-from bench.models import Checkpoint, Dataset, Event, EventLabel, Persona, Scenario, Task
+from bench.models import Checkpoint, Dataset, Event, EventLabel, Persona, RejectedText, Scenario, Task
+from bench.runs.endpoints import resolve_endpoint
 from bench.search.vectors import embed_texts, index_events
 from bench.texts import text_sha256
+
+AUTHORS = ("procedural", "llm")
 
 
 @dataclass(frozen=True)
@@ -36,14 +40,17 @@ class Recipe:
     seed: int = 1
     noise: float = 0.5
     author: str = "procedural"
+    model: str = ""  # of author llm
 
     def __post_init__(self) -> None:
         size_of(self.size)
+        if self.author not in AUTHORS:
+            raise ValueError(f"unknown author {self.author!r}; allowed: {', '.join(AUTHORS)}")
         if not 0 <= self.noise <= 0.9:
             raise ValueError(f"noise {self.noise} is outside 0 to 0.9")
 
 
-def generate(catalogue: Catalogue, recipe: Recipe, author: Author = procedural_author) -> list[PersonaSpec]:
+def generate(catalogue: Catalogue, recipe: Recipe) -> list[PersonaSpec]:
     """All personas with histories and tasks. Each persona has a random stream of its own."""
     size = size_of(recipe.size)
     held: Held = Counter()
@@ -53,7 +60,7 @@ def generate(catalogue: Catalogue, recipe: Recipe, author: Author = procedural_a
     personas = []
     for index, rng in enumerate(streams):
         persona = make_persona(catalogue, size, index, held, taken, rng)
-        history = make_history(catalogue, size, persona, recipe.noise, author, holders, rng)
+        history = make_history(catalogue, size, persona, recipe.noise, holders, rng)
         personas.append(replace(persona, events=history))
     everyone = list(zip(personas, streams, strict=True))
     chosen = choose_tasks([(p.split, candidates_of(catalogue, p, rng)) for p, rng in everyone], size.tasks)
@@ -112,8 +119,13 @@ def summarise(personas: Sequence[PersonaSpec]) -> dict[str, Any]:
     }
 
 
-def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[PersonaSpec]) -> Dataset:
-    """Rows for the personas, all or none. The same content under the same name is written once."""
+def write_dataset(
+    recipe: Recipe, catalogue: Catalogue, personas: Sequence[PersonaSpec], written: Written | None = None
+) -> Dataset:
+    """Rows for the personas, all or none. The same content under the same name is written once.
+
+    ``written``: how a model came by the texts.
+    """
     sha256 = digest(personas)
     known = Dataset.objects.filter(name=recipe.name, sha256=sha256, complete=True).first()
     if known is not None:
@@ -129,8 +141,15 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
             noise=recipe.noise,
             author=recipe.author,
             data_version=catalogue.data_version,
-            summary={**summarise(personas), "generator": generator_sha256()},
+            summary={
+                **summarise(personas),
+                "generator": generator_sha256(),
+                **({"authoring": written.report} if written else {}),
+            },
             complete=True,
+        )
+        RejectedText.objects.bulk_create(
+            RejectedText(dataset=dataset, **vars(one)) for one in (written.rejected if written else ())
         )
         of_version = Scenario.objects.filter(data_version=catalogue.data_version)
         scenarios = {str(s): s for s in of_version.select_related("domain")}
@@ -141,7 +160,7 @@ def write_dataset(recipe: Recipe, catalogue: Catalogue, personas: Sequence[Perso
 
 
 def build_dataset(
-    catalogue: Catalogue, recipe: Recipe, *, model: str = "offline", say: Callable[[str], None]
+    catalogue: Catalogue, recipe: Recipe, *, say: Callable[[str], None], budget_usd: float | None = None
 ) -> Dataset:
     """Generate, write and embed. After a kill the next call goes on where this one stopped.
 
@@ -149,8 +168,12 @@ def build_dataset(
     """
     dataset = _made_before(recipe, catalogue)
     if dataset is None:
-        personas = generate(catalogue, recipe, author_of(recipe.author, model))
-        dataset = write_dataset(recipe, catalogue, personas)
+        personas, written = generate(catalogue, recipe), None
+        if recipe.author == "llm":
+            endpoint = resolve_endpoint(recipe.model)
+            written = writing.write(personas, catalogue, endpoint, budget_usd=budget_usd, say=say)
+            personas = written.personas
+        dataset = write_dataset(recipe, catalogue, personas, written)
     ids = list(dataset.personas.values_list("pk", flat=True))
     index_events(ids, progress=lambda done, total: say(f"embedded {done} of {total} texts"))
     embed_texts(sorted(set(Task.objects.of_dataset(dataset.pk).values_list("request", flat=True))), kind="query")
@@ -174,6 +197,7 @@ def with_noise(dataset: Dataset, noise: float, *, say: Callable[[str], None]) ->
 
 
 def _made_before(recipe: Recipe, catalogue: Catalogue) -> Dataset | None:
+    by_model = {"summary__authoring__model": recipe.model} if recipe.author == "llm" else {}
     return Dataset.objects.filter(
         name=recipe.name,
         size=recipe.size,
@@ -183,13 +207,15 @@ def _made_before(recipe: Recipe, catalogue: Catalogue) -> Dataset | None:
         data_version=catalogue.data_version,
         summary__generator=generator_sha256(),
         complete=True,
+        **by_model,
     ).first()
 
 
 @lru_cache(maxsize=1)
 def generator_sha256() -> str:
     """Hash of the code that makes datasets: other code may make another dataset of the same recipe."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    here = Path(__file__).parent
+    files = sorted([*here.glob("*.py"), *(here / "authoring").rglob("*.*[my]")])
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 

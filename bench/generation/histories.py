@@ -10,7 +10,6 @@ from bench.catalogue import Catalogue, Dimension, Scenario, Text
 from bench.catalogue.facts import Fact
 from bench.catalogue.schema import Distractor, StateCues, tells_the_end
 from bench.catalogue.texts import of_split
-from bench.generation.authors import Author
 from bench.generation.everyday import apportioned, everyday_events
 from bench.generation.life import Labels, Life, life_of
 from bench.generation.orders import RECORDS, beside_the_point, choices, orders_without_stake
@@ -37,7 +36,6 @@ def make_history(
     size: Size,
     persona: PersonaSpec,
     noise: float,
-    author: Author,
     holders: dict[str, list[str]],
     rng: Random,
 ) -> tuple[EventSpec, ...]:
@@ -57,13 +55,7 @@ def make_history(
     # A stream of its own, so that people, cues and tasks are the same whatever the noise.
     apart = life.apart(Random(rng.random()))  # noqa: S311 (reproducible draws, not secrets)
     events = signal + _noise_events(catalogue, size, persona, signal, noise, apart)
-    worded = [
-        EventSpec(
-            e.occurred_at, e.channel, author(e.text, persona.person), e.role, e.dimension, e.value, e.group, e.why
-        )
-        for e in events
-    ]
-    return tuple(sorted(worded, key=lambda e: (e.occurred_at, e.text)))
+    return tuple(sorted(events, key=lambda e: (e.occurred_at, e.text)))
 
 
 def _leant_on(catalogue: Catalogue, persona: PersonaSpec) -> Iterator[Fact]:

@@ -2,7 +2,7 @@
 
 from bench.models.audit import AuditAnswer, AuditQuestion, Erratum, ReaderKind
 from bench.models.catalogue import Dimension, Domain, Scenario
-from bench.models.dataset import Dataset
+from bench.models.dataset import Dataset, RejectedText
 from bench.models.endpoint import ApiToken, Endpoint
 from bench.models.external import ExternalSession, GoldReading
 from bench.models.outage import OutageRow
@@ -34,6 +34,7 @@ __all__ = [
     "OutageRow",
     "Persona",
     "ReaderKind",
+    "RejectedText",
     "Run",
     "RunStatus",
     "Scenario",

@@ -96,3 +96,20 @@ class Dataset(models.Model):
             "failed_gates": self.failed_gates,
             "limits_not_met": self.limits_not_met,
         }
+
+
+class RejectedText(models.Model):
+    """A text that a model wrote for an event and that code or the critic turned down, with the reason.
+
+    It belongs to no history. ``position``: of the event in the history of the persona of that slug.
+    """
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="rejected_texts")
+    persona = models.CharField(max_length=80)
+    position = models.PositiveIntegerField()
+    writer = models.CharField(max_length=12, help_text="writer, noise or assistant")
+    text = models.TextField(blank=True)
+    reason = models.TextField()
+
+    class Meta:
+        ordering = ["persona", "position", "pk"]

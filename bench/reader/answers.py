@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.contract import JSON
 from bench.generation.resolve import NOT
-from bench.reader import typed
+from bench.reader import authoring, typed
 from bench.reader.acting import arguments, committed, look_ups, next_call, notes_on, unlabelled, write
 from bench.reader.faults import Dials
 from bench.reader.judging import verdicts
@@ -89,6 +89,14 @@ def _object(schema: JSON, view: View, model: str) -> JSON:
         "checks": lambda: _checks(view),
         "verdicts": lambda: verdicts(view.prompt, model, view.dials),
         "arguments": lambda: committed(view),
+        "storylines": lambda: authoring.storylines(view),
+        "written": lambda: authoring.written(view),
+        "answer": lambda: "Noted.",
+        "shows": lambda: authoring.shows(view),
+        "answers": lambda: authoring.NONE,
+        "same": lambda: authoring.same(view),
+        "outright": lambda: "no",
+        "contradicts": lambda: "",
     }
     if fields and fields.keys() <= known.keys():
         return {name: _fitting(known[name](), fields[name]) for name in fields}

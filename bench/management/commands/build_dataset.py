@@ -6,11 +6,12 @@ from django.core.management.base import CommandParser
 
 from bench.catalogue import load_catalogue
 from bench.catalogue.store import store_catalogue
-from bench.generation.authors import author_of
-from bench.generation.build import Recipe, build_dataset
+from bench.generation.authoring import writing
+from bench.generation.build import Recipe, build_dataset, generate
 from bench.generation.validity.marking import check_once
 from bench.management.base import JsonCommand
 from bench.names import check_slug
+from bench.runs.endpoints import resolve_endpoint
 from bench.services import services
 
 
@@ -23,16 +24,25 @@ class Command(JsonCommand):
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--noise", type=float, default=0.5, help="share of events that show nothing, 0 to 0.9")
         parser.add_argument("--author", default="procedural", help="procedural, or llm with --model")
-        parser.add_argument("--model", default="offline", help="endpoint that words the texts for --author llm")
+        parser.add_argument("--model", default="offline", help="endpoint that writes the texts of --author llm")
+        parser.add_argument("--budget-usd", type=float, help="most that the texts of --author llm may cost")
+        parser.add_argument("--estimate", action="store_true", help="say what --author llm would cost, and end")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        recipe = Recipe(options["name"], options["size"], options["seed"], options["noise"], options["author"])
+        model = options["model"] if options["author"] == "llm" else ""
+        recipe = Recipe(options["name"], options["size"], options["seed"], options["noise"], options["author"], model)
         check_slug(recipe.name, "name", 60)
-        author_of(recipe.author, options["model"])
+        if options["estimate"] and not model:
+            raise ValueError("--estimate is about --author llm; texts of the catalogue cost nothing")
         catalogue = load_catalogue()
+        if model:
+            expected = writing.estimate(generate(catalogue, recipe), catalogue, resolve_endpoint(model))
+            self.say(f"{model} will be asked: {expected}")
+            if options["estimate"]:
+                return vars(expected)
         store_catalogue(catalogue)
         services().ensure("embeddings")
-        dataset = build_dataset(catalogue, recipe, model=options["model"], say=self.say)
+        dataset = build_dataset(catalogue, recipe, budget_usd=options["budget_usd"], say=self.say)
         self.say(f"{dataset}: {dataset.summary['personas']} personas, {dataset.summary['tasks']} tasks")
         check_once(dataset)
         for row in dataset.failed_gates:

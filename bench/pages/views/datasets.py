@@ -19,6 +19,7 @@ from bench.pages.queries import datasets as queries
 from bench.pages.queries.timeline import timeline
 
 EVENTS_PER_PAGE = 80
+TURNED_DOWN = 100  # texts of a model's that a page shows at most
 
 
 def dataset_list(request: HttpRequest) -> HttpResponse:
@@ -36,6 +37,7 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
         "errata": disputed(answers) if may_adjudicate(request.user) else [],
         "retired": queries.retired(shown) if may_adjudicate(request.user) else [],
         "may_retire": may_launch(request.user),
+        "turned_down": shown.rejected_texts.all()[:TURNED_DOWN] if may_adjudicate(request.user) else [],
         "versions": queries.versions(name),
         "personas": queries.personas(shown),
         "by_domain": queries.tasks_by_domain(shown),
