@@ -29,7 +29,7 @@ from bench.generation.spec import (
 from bench.generation.world import build_world, tool_specs
 from bench.grading.normalise import MEASURED
 
-CANDIDATES = 160
+CANDIDATES = 240
 MIN_PREFERENCES = 3
 
 

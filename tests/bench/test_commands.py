@@ -262,7 +262,7 @@ def test_retrieval_and_gates_report_in_the_agreed_shape(tiny, tmp_path):
     assert gates["passed"] == all(gate["passed"] for gate in gates["gates"])
     assert all(set(gate) >= {"name", "value", "limit", "passed"} for gate in gates["gates"])
     keys = {"name", "value", "limit", "n", "low", "high", "offenders", "offenders_total", "split", "verdict"}
-    assert len(gates["shortcuts"]) == 26
+    assert len(gates["shortcuts"]) == 27
     assert all(set(row) >= keys and len(row["offenders"]) <= 10 for row in gates["shortcuts"])
 
 

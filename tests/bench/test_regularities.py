@@ -244,7 +244,9 @@ def test_records_of_the_same_look_that_do_not_belong_stand_beside_them(
 def test_the_tools_show_natural_types_and_nothing_to_invert(starter: list[PersonaSpec], catalogue: Catalogue):
     shown = {}
     for task in (task for persona in starter for task in persona.tasks if task.tools):
-        schema = task.tools[-1]["parameters"]["properties"]
+        schema = {}
+        for tool in task.tools:
+            schema |= tool["parameters"]["properties"] if tool["commits"] else {}
         for typed_ in catalogue.scenario(task.scenario).regularities.values():
             own = schema[typed_.parameter]
             shown[typed_.parameter] = {key: own[key] for key in own if key != "description"}
